@@ -1,0 +1,3227 @@
+/* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
+
+   One header, no dependency beyond libc and libm. In exactly one C or C++ file:
+
+       #define SAMPLING_IMPLEMENTATION
+       #include "sampling.h"
+
+   everywhere else only the #include. C11 or C++11, gcc or clang, x86-64 or arm64 (any little-endian IEEE machine).
+
+       samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
+       samp_sampler *chain = samp_chain_from_params(&params, NULL);
+       samp_token token = samp_sample(chain, logits, n_vocab);        // >= 0, or a negative status
+       samp_free(chain);
+
+   HOW A TOKEN COMES ABOUT
+
+       logits [n_vocab] f32                                              samp_sample          >>sample
+         -> array of {id, logit, p} [n_vocab]                            samp_token_data_array
+         -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
+         -> top_n_sigma, top_k, tail_free,
+            typical, top_p, min_p, xtc      remove tokens                                     >>truncation
+         -> temp, temp_ext                  scale logits                                      >>temperature
+         -> greedy, dist, mirostat,
+            mirostat_v2, adaptive_p         select one token                                  >>selection
+         -> token id                        and every sampler is told of it by accept
+
+   A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
+   in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
+
+   The file is in the order of execution. Search for the tags:
+       >>config  >>types  >>api                                        what you use; stop there if that is enough
+       >>impl  >>rng  >>math  >>array                                  the ground the samplers stand on
+       >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
+       >>llama                                                         the same samplers in llama.cpp's arithmetic
+       >>describe  >>params                                            the table of samplers, constructors
+       >>chain  >>sample                                               applying them, and samp_sample itself
+
+   MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
+       SAMPLING_IMPLEMENTATION     makes the function bodies appear
+       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
+       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
+       SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
+       SAMP_API                    storage class of the public functions (wherever you include the file)
+
+   ERRORS. A function that returns a token returns it (>= 0) or a negative samp_status; the others return SAMP_OK or a
+   negative status. A constructor given a bad value still returns an object, which carries the error: samp_status(s,
+   &field) tells it, and so does every use of the object. NULL means "no memory" and nothing else. Nothing prints,
+   aborts, clamps, or sets errno. After an error the sampler's own state is what it was before the call.
+
+   BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
+   unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
+
+   THREADS. No globals. Different samplers may be used by different threads at once; one sampler by one at a time.
+
+   DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
+   position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
+   tokens are visited:
+     1. Each step of a chain rounds its logits to f32, in the written order.
+     2. The weight of a token is w = round(2^40 * exp(l - max)), an integer, l and max f32, exp as in >>math (relative
+        error below 1e-12). Sums of weights are exact in 64 bits. p(token) = w / sum. About 28 nats below the maximum
+        w is 0, and such a token is not drawn.
+     3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
+        ascending), everywhere.
+     4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
+        Proposals go by ascending id, whatever order the array is in.
+     5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
+        in the chain, attempt). The position is the chain's count of draws, so a row's token is the same alone or in
+        any batch, and can be replayed.
+     6. Products that feed a sum are written as fma, or are kept apart by sampi_round: -ffp-contract, -march and -O
+        change nothing. -ffast-math would, and is refused in the file with the implementation.
+   What can change a result is the floating-point environment: rounding to nearest is assumed, and with
+   flush-to-zero on, logits below 1.2e-38 in size may tie.
+
+   SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call, by doing its arithmetic (float expf of libm,
+   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama. Where exact ties decide,
+   llama.cpp's order is an accident of std::sort and ours is (logit descending, id ascending).
+*/
+#ifndef SAMPLING_H
+#define SAMPLING_H
+
+/* ================================================================================================== >>config */
+
+#define SAMP_VERSION_MAJOR 0
+#define SAMP_VERSION_MINOR 1
+#define SAMP_VERSION_PATCH 0
+#define SAMP_VERSION       (SAMP_VERSION_MAJOR * 10000 + SAMP_VERSION_MINOR * 100 + SAMP_VERSION_PATCH)
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifndef SAMP_API
+#ifdef SAMPLING_STATIC
+#if defined(__GNUC__)
+#define SAMP_API static __attribute__((unused))
+#else
+#define SAMP_API static
+#endif
+#else
+#define SAMP_API extern
+#endif
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* =================================================================================================== >>types */
+
+typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */
+
+/* A candidate. Same layout as llama_token_data: a cast is supported. */
+typedef struct samp_token_data {
+    samp_token id;
+    float logit; /* log-odds; -INFINITY = masked */
+    float p;     /* probability, only after a sampler whose comment says so */
+} samp_token_data;
+
+/* The candidates. Same layout as llama_token_data_array. Samplers shrink `size` and may reorder, but never move
+   `data`. */
+typedef struct samp_token_data_array {
+    samp_token_data *data; /* [size], each id at most once */
+    size_t size;
+    int64_t selected; /* index in data (not an id), -1 = none yet */
+    bool sorted;      /* data is in the order (logit descending, id ascending) */
+} samp_token_data_array;
+
+typedef struct samp_logit_bias {
+    samp_token token;
+    float bias; /* added to the logit; -INFINITY bans the token */
+} samp_logit_bias;
+
+/* Every status, with the text of samp_strerror(). */
+/* clang-format off */
+#define SAMP_STATUS_LIST(X) \
+    X(SAMP_OK,             0, "ok") \
+    X(SAMP_E_NULL,        -1, "a required pointer is NULL") \
+    X(SAMP_E_RANGE,       -2, "a value is outside its range") \
+    X(SAMP_E_NAN,         -3, "NaN or +infinity where a number is needed") \
+    X(SAMP_E_EMPTY,       -4, "no token is left: empty vocabulary, or all tokens masked") \
+    X(SAMP_E_NOMEM,       -5, "out of memory") \
+    X(SAMP_E_WORKSPACE,   -6, "the workspace is too small") \
+    X(SAMP_E_DTYPE,       -7, "unknown or unsupported data type") \
+    X(SAMP_E_DEVICE,      -8, "the device failed") \
+    X(SAMP_E_UNSUPPORTED, -9, "not supported here: no sampler selects a token, or a custom sampler can't do this") \
+    X(SAMP_E_FORMAT,     -10, "the bytes are damaged or of another format") \
+    X(SAMP_E_FULL,       -11, "no room left")
+/* clang-format on */
+
+typedef enum samp_status_code {
+#define SAMP_STATUS_ENUM(name, value, text) name = value,
+    SAMP_STATUS_LIST(SAMP_STATUS_ENUM)
+#undef SAMP_STATUS_ENUM
+        SAMP_STATUS_LAST = -11
+} samp_status_code;
+
+typedef enum samp_rng_kind {
+    SAMP_RNG_PHILOX = 0, /* counter-based, the same token everywhere */
+    SAMP_RNG_MT19937 = 1 /* llama.cpp's draws and llama.cpp's arithmetic; uses the seed's low 32 bits */
+} samp_rng_kind;
+
+#define SAMP_MAX_VOCAB ((size_t)1 << 22) /* more candidates than that are SAMP_E_RANGE */
+
+typedef struct samp_sampler samp_sampler;
+
+/* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
+   needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
+   accept and apply return a status; your sampler answers itself for its state after an error. */
+/* clang-format off */
+typedef struct samp_sampler_i {
+    const char   *(*name)(const samp_sampler *);                    /* for samp_describe; NULL: "custom" */
+    int           (*accept)(samp_sampler *, samp_token);            /* a token was chosen */
+    int           (*apply)(samp_sampler *, samp_token_data_array *);
+    void          (*reset)(samp_sampler *);
+    samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
+    void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
+} samp_sampler_i;
+/* clang-format on */
+
+/* A sampler. Made by the samp_init_* functions only; what follows these two members is private. */
+struct samp_sampler {
+    const samp_sampler_i *iface;
+    void *ctx; /* yours in a custom sampler */
+};
+
+/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it. */
+typedef struct samp_vocab samp_vocab;
+struct samp_vocab {
+    int32_t n_vocab;
+    /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
+    const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
+    /* Optional: text to tokens. Writes at most n_max ids, returns how many. NULL: greedy longest match. */
+    int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
+    void *user;            /* for your callbacks */
+    const samp_token *eog; /* [n_eog] the tokens that end a generation */
+    size_t n_eog;
+    samp_token eos, eot; /* end of sequence, end of turn; -1 = none */
+};
+
+/* All settings of a usual chain. Start from samp_default_params(): a zeroed struct is not a valid one. */
+typedef struct samp_params {
+    uint64_t seed;                     /* 0; used as given, there is no "random" value */
+    size_t min_keep;                   /* 0; top_p, min_p, typical, xtc, tail_free keep at least that many */
+    int32_t top_k;                     /* 40; <= 0 = off */
+    float top_p;                       /* 0.95 in (0, 1]; 1 = off */
+    float min_p;                       /* 0.05 in [0, 1]; 0 = off */
+    float typ_p;                       /* 1 in (0, 1]; 1 = off */
+    float tfs_z;                       /* 1 in (0, 1]; 1 = off */
+    float top_n_sigma;                 /* -1; <= 0 = off */
+    float xtc_probability;             /* 0 in [0, 1]; 0 = off */
+    float xtc_threshold;               /* 0.1 in [0, 1]; > 0.5 = off */
+    float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
+    float dynatemp_range;              /* 0 in [0, 2^20]; 0 = off */
+    float dynatemp_exponent;           /* 1 in [0, 1000] */
+    int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
+    float penalty_repeat;              /* 1, > 0; 1 = off */
+    float penalty_freq;                /* 0; 0 = off */
+    float penalty_present;             /* 0; 0 = off */
+    float dry_multiplier;              /* 0, >= 0; 0 = off */
+    float dry_base;                    /* 1.75, >= 1 */
+    int32_t dry_allowed_length;        /* 2, >= 0 */
+    int32_t dry_penalty_last_n;        /* -1; 0 = off, -1 = n_ctx_train */
+    const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
+    int32_t mirostat;                  /* 0; 0 = off, 1, 2: replaces truncation and dist */
+    float mirostat_tau;                /* 5, >= 0: the surprise to aim at, bits */
+    float mirostat_eta;                /* 0.1, >= 0: the learning rate */
+    float adaptive_target;             /* -1 in [0, 1]; < 0 = off: else adaptive_p selects, not dist */
+    float adaptive_decay;              /* 0.9 in [0, 0.99] */
+    const samp_logit_bias *logit_bias; /* [n_logit_bias] NULL */
+    int32_t n_logit_bias;              /* 0 */
+    int32_t n_vocab;                   /* 0; needed by logit_bias and mirostat 1 */
+    const samp_vocab *vocab;           /* NULL; needed by dry with breakers */
+    const char *order;                 /* NULL: the default order, see samp_chain_from_params */
+    samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
+    int32_t n_ctx_train;               /* 4096; what a window of -1 means */
+} samp_params;
+
+/* What samp_perf() reports. */
+typedef struct samp_perf_data {
+    uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
+    uint64_t n_accept;    /* accepted tokens */
+    uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
+} samp_perf_data;
+
+/* ===================================================================================================== >>api */
+/* ---- 1. one call -------------------------------------------------------------------------------------------- */
+
+/* samp_sample -- draw the next token and accept it.
+     in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
+     Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
+              SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
+     State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
+     Memory   12 bytes per token of the vocabulary, at the first call (samp_reserve); then none. */
+SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
+
+/* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
+   token. */
+SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
+
+/* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
+   SAMP_E_NOMEM. */
+SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
+
+/* samp_strerror -- the text of a status, never NULL. */
+SAMP_API const char *samp_strerror(int status);
+
+/* ---- 2. chains ---------------------------------------------------------------------------------------------- */
+
+/* samp_default_params -- the values in samp_params' comments: llama.cpp's defaults, with seed 0. */
+SAMP_API samp_params samp_default_params(void);
+
+/* samp_check_params -- SAMP_OK, or why not: SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_NULL; *field (may be NULL) names the
+   member. */
+SAMP_API int samp_check_params(const samp_params *params, const char **field);
+
+/* samp_chain_from_params -- build the chain that the parameters describe.
+     Order    logit_bias, then params->order, then what selects. The default order is
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k if it is on).
+              An order may name tail_free ("tfs_z") too, may repeat or leave out any, and may be letters:
+              e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, x xtc, t temperature.
+              "" is an empty order: no truncation, no temperature.
+     Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
+     Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
+     Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
+              *status (may be NULL) gets the same. Free with samp_free. */
+SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
+
+/* samp_chain_init -- an empty chain. */
+SAMP_API samp_sampler *samp_chain_init(void);
+
+/* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
+     Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
+              SAMP_E_NULL, SAMP_E_NOMEM (the chain carries it); SAMP_E_RANGE: s is in the chain already, or contains
+              it. */
+SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
+
+/* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
+   samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it, until
+   another chain takes it. */
+SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
+SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
+SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
+
+/* samp_status -- the error that a sampler carries from its making, or SAMP_OK; *field (may be NULL) names the
+   parameter, as in samp_params. A chain carries the first error of its members. */
+SAMP_API int samp_status(const samp_sampler *s, const char **field);
+
+/* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
+   Starts the source at the seed. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
+   kind. */
+SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
+
+/* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
+SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
+
+/* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
+   outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
+   sampler that draws (even if it had no choice), not with samp_accept. Only SAMP_RNG_PHILOX uses it. */
+SAMP_API uint64_t samp_get_position(const samp_sampler *s);
+SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
+
+/* samp_prev -- copy the last accepted tokens of a chain, at most n, the oldest first; returns how many.
+   samp_last -- the last accepted token, or SAMP_E_EMPTY.
+   samp_set_n_prev -- keep the last n tokens (64 unless told; 0 .. 2^20); forgets those seen so far. Allocates. */
+SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
+SAMP_API samp_token samp_last(const samp_sampler *chain);
+SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
+SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
+SAMP_API void samp_perf_reset(samp_sampler *s);
+
+/* samp_describe -- the chain as text: "logits -> logit-bias(n=2) -> ?penalties(last_n=64, ...) -> ... -> dist(seed=1)";
+   '?' marks a sampler whose values switch it off. Like snprintf: writes at most size bytes with the final 0, returns
+   the length that the whole text has, or SAMP_E_NULL. */
+SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
+
+/* ---- 3. samplers -------------------------------------------------------------------------------------------- */
+
+/* samp_apply -- let one sampler work on an array of candidates.
+     in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_NAN, SAMP_E_RANGE (size), or the status that s carries.
+              A built-in sampler checks before its first write. */
+SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
+
+/* samp_accept -- tell a sampler which token was chosen (also a prompt's). SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (token <
+   0). */
+SAMP_API int samp_accept(samp_sampler *s, samp_token token);
+
+/* samp_name -- "top-k", "chain", ...   samp_reset -- as new.   samp_free -- NULL is fine.
+   samp_clone -- a copy that continues as the original would: parameters, random and all other state. NULL: no memory.
+   */
+SAMP_API const char *samp_name(const samp_sampler *s);
+SAMP_API void samp_reset(samp_sampler *s);
+SAMP_API samp_sampler *samp_clone(const samp_sampler *s);
+SAMP_API void samp_free(samp_sampler *s);
+
+/* samp_init_custom -- your own sampler; *iface must outlive it. NULL iface or apply: an object that carries
+   SAMP_E_NULL. */
+SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
+
+/* Common to the samplers below, unless their comment says otherwise:
+     Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
+     Keeps    the order of the array and `sorted`; a sampler that reorders or removes sets selected to -1.
+     p        is left as it was.    Draws   no random numbers.
+     min_keep at least so many unmasked tokens stay (0 and 1 are the same).
+     NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
+     MT19937  sizes, order and p are llama.cpp's: masked tokens stay in the array and count as candidates, as there.
+   Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
+   exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
+
+/* samp_init_logit_bias -- l += bias, entry by entry in the order given (a token may come twice).
+     Range    token in [0, n_vocab), bias < +infinity; n = 0 is off.   The array is copied.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX; masked tokens stay masked.
+     Source   OpenAI's logit_bias, llama.cpp (which leaves `sorted` as it was). */
+SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias);
+
+/* samp_init_penalties -- make tokens of the last last_n accepted ones less likely. With c = how often a token is
+   among them:
+     c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
+     Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  20 to 36 bytes per last_n.
+     Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
+              llama.cpp. */
+SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
+
+/* samp_init_dry -- "don't repeat yourself": a token that would continue a repetition of length L >= allowed_length
+     l -= multiplier * base^(L - allowed_length),  L = the longest suffix of the accepted tokens that occurs before,
+     followed by it Breakers strings that end a repetition: the match never reaches back over one ("\n", ":", ...). A
+     breaker may span tokens.
+              At most 40 bytes of each count, and at most 20 tokens behind its first one.
+     Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0; last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train;
+              n_ctx_train in [0, 2^22]. The window is the smaller of last_n and n_ctx_train.
+              vocab may be NULL if n_breakers is 0 or the sampler is off.
+     Leaves   sorted = false. Results below -FLT_MAX become -FLT_MAX.    Cost  O(window) per apply.
+     Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
+SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
+                                     int32_t allowed_length, int32_t last_n, const char *const *breakers,
+                                     size_t n_breakers);
+
+/* samp_init_top_n_sigma -- mask every token with l < max - n * sigma, sigma the standard deviation (population) of the
+   unmasked logits.
+     Range    n finite; n <= 0 is off.   Leaves  size; the others get -infinity.   Ties  all of a value, or none.
+     Source   Tang et al. 2024, "Top-n sigma: not all logits are you need"; llama.cpp. */
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n);
+
+/* samp_init_top_k -- keep the k largest logits.
+     Range    k <= 0 is off.   Ties  the smaller id stays.   Leaves  sorted = true; fewer than k if fewer are unmasked.
+     Source   Fan et al. 2018. */
+SAMP_API samp_sampler *samp_init_top_k(int32_t k);
+
+/* samp_init_tail_free -- cut where the sorted probabilities flatten: with p descending, a_i = |(p_i - p_i+1) - (p_i+1
+   - p_i+2)| for i in [0, n - 2), normalised to sum 1 (all equal if the sum is below 1e-6): keep the first i tokens, i
+   the smallest with a_0 + ... + a_i > z.
+     Range    z in (0, 1], 1 = off; also off with two tokens or fewer.   Leaves  sorted = true, p over all tokens.
+     Source   Bricken 2019; llama.cpp until October 2024. */
+SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep);
+
+/* samp_init_typical -- keep the tokens whose surprise is closest to the entropy: order by | -ln p - H | (then logit,
+   id), keep the smallest prefix with a mass above p.
+     Range    p in (0, 1], 1 = off.   Leaves  that order, sorted = false, p over all tokens.
+     Source   Meister et al. 2022, "Locally typical sampling"; llama.cpp. */
+SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep);
+
+/* samp_init_top_p -- keep the smallest set of most likely tokens whose probability reaches p.
+     Cut      the first prefix in order with mass * 2^64 >= floor(p * 2^64) * Z. The token that crosses stays.
+     Range    p in (0, 1], 1 = off.   Leaves  sorted = true, p over all tokens (not renormalised).
+     Source   Holtzman et al. 2019, nucleus sampling. */
+SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
+
+/* samp_init_min_p -- keep tokens at least p times as likely as the most likely: l >= max + ln p.
+     Range    p in [0, 1], 0 = off.   Ties  all of a value, or none; where min_keep cuts, the smaller id stays.
+     Leaves   the order, unless min_keep decides: then sorted = true.
+     Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
+SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
+
+/* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
+   likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
+     Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
+     Draws    64 bits, one position (none with a single candidate, but the position moves).
+     Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
+SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+
+/* samp_init_temp -- l *= 1 / t.
+     Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
+              off.
+     Leaves   size. Results beyond +-FLT_MAX become +-FLT_MAX. sorted, unless rounding made ties out of order. */
+SAMP_API samp_sampler *samp_init_temp(float t);
+
+/* samp_init_temp_ext -- dynamic temperature: T = lo + (hi - lo) * (H / ln n)^exponent, lo = max(0, t - delta), hi = t
+   + delta, H the entropy and n the number of the unmasked tokens; then as samp_init_temp(T). T below 2^-20 counts as 0.
+     Range    delta in [0, 2^20], 0: samp_init_temp(t); t as there; exponent in [0, 1000]. One token: nothing happens.
+     Source   kalomaze 2023; koboldcpp, llama.cpp. */
+SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
+
+/* samp_init_softmax -- sort, and set p = w / Z of every token.   Leaves  sorted = true. */
+SAMP_API samp_sampler *samp_init_softmax(void);
+
+/* samp_init_greedy -- select the largest logit.   Ties  the smaller id. */
+SAMP_API samp_sampler *samp_init_greedy(void);
+
+/* samp_init_dist -- select a token with probability w / Z.
+     Leaves   p of every token.   Draws  128 bits per attempt (1.04 attempts on average), one position. */
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
+
+/* samp_init_mirostat -- keep the surprise (bits) of the chosen tokens near tau. Estimates Zipf's exponent s from the
+   m most likely tokens, s = sum t_i b_i / sum t_i^2, t_i = ln((i + 2) / (i + 1)), b_i = ln(p_i / p_i+1); keeps the
+   first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) in order, N = n_vocab; draws; mu -= eta * (surprise - tau).
+     Range    n_vocab >= 1, m >= 2; tau, eta >= 0 and finite. mu starts at 2 tau.
+     Leaves   sorted = true, p of the tokens kept.   Draws  as dist.
+     Source   Basu et al. 2020, "Mirostat"; llama.cpp. */
+SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m);
+
+/* samp_init_mirostat_v2 -- the same aim without the estimate: keep tokens with a surprise of at most mu bits (always
+   the first in order); draw; mu -= eta * (surprise - tau), the surprise among the tokens kept.
+     Range    tau, eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.   Draws  as dist. */
+SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta);
+
+/* samp_init_adaptive_p -- select, preferring tokens whose probability is near a target that adapts to what was chosen
+   before:
+     a = clamp(2 target - average of past probabilities, 0, 1);  x = |p - a| / 0.3;  l = 5 - 10 x^2 / (1 + x); then
+     dist. The average is weighted by decay^age and starts at target. A token's probability counts when it is accepted.
+     Range    target in [0, 1], < 0: plain dist; decay in [0, 0.99].
+     Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
+     Source   MrJackSpade; llama.cpp. */
+SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* ------------------------------------------------ Stop here if you only want to use the library. */
+
+/* ==================================================================================================== >>impl */
+#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
+#define SAMPI_ONCE
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#if defined(SAMP_MALLOC) != defined(SAMP_FREE)
+#error "sampling.h: define both SAMP_MALLOC and SAMP_FREE, or neither"
+#elif !defined(SAMP_MALLOC)
+#include <stdlib.h>
+#define SAMP_MALLOC(n) malloc(n)
+#define SAMP_FREE(p)   free(p)
+#endif
+
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+#error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
+#endif
+#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
+#error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+#endif
+#ifndef __SIZEOF_INT128__
+#error "sampling.h: a 64-bit target with a 128-bit integer type is needed (gcc or clang on x86-64 or arm64)"
+#endif
+
+#ifdef __cplusplus
+#define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
+#else
+#define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
+#endif
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
+                        offsetof(samp_token_data, p) == 8,
+                    "samp_token_data has llama_token_data's layout");
+SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_token_data_array, selected) == 16 &&
+                        offsetof(samp_token_data_array, sorted) == 24 && sizeof(samp_token_data_array) == 32,
+                    "samp_token_data_array has llama_token_data_array's layout");
+
+__extension__ typedef unsigned __int128 sampi_u128;
+
+/* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
+#if defined(__x86_64__) || defined(__i386__)
+#define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
+#elif defined(__aarch64__)
+#define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
+#else
+#define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
+#endif
+
+static float sampi_roundf(float product)
+{
+    SAMPI_OPAQUE(product);
+    return product;
+}
+static double sampi_round(double product)
+{
+    SAMPI_OPAQUE(product);
+    return product;
+}
+
+static uint64_t sampi_bits(double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, 8);
+    return u;
+}
+static double sampi_from_bits(uint64_t u)
+{
+    double x;
+    memcpy(&x, &u, 8);
+    return x;
+}
+
+/* ===================================================================================================== >>rng */
+
+/* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
+   */
+static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    uint32_t a = counter[0], b = counter[1], c = counter[2], d = counter[3], k0 = key[0], k1 = key[1];
+    for (int round = 0; round < 10; round++) {
+        uint64_t x = (uint64_t)0xD2511F53u * a, y = (uint64_t)0xCD9E8D57u * c;
+        a = (uint32_t)(y >> 32) ^ b ^ k0;
+        c = (uint32_t)(x >> 32) ^ d ^ k1;
+        b = (uint32_t)y;
+        d = (uint32_t)x;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    out[0] = a, out[1] = b, out[2] = c, out[3] = d;
+}
+
+/* mt19937 (Matsumoto and Nishimura 1998), seeded and read as std::mt19937. */
+typedef struct sampi_mt {
+    uint32_t state[624];
+    uint32_t next;  /* index of the next output in state; 624 = make new ones first */
+    uint64_t drawn; /* outputs since the seed: what undoing a draw needs */
+} sampi_mt;
+
+static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
+{
+    mt->state[0] = seed;
+    for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
+    mt->next = 624;
+    mt->drawn = 0;
+}
+
+static uint32_t sampi_mt_next(sampi_mt *mt)
+{
+    if (mt->next == 624) {
+        for (uint32_t i = 0; i < 624; i++) {
+            uint32_t y = (mt->state[i] & 0x80000000u) | (mt->state[(i + 1) % 624] & 0x7FFFFFFFu);
+            mt->state[i] = mt->state[(i + 397) % 624] ^ (y >> 1) ^ ((y & 1) ? 0x9908B0DFu : 0u);
+        }
+        mt->next = 0;
+    }
+    uint32_t y = mt->state[mt->next++];
+    mt->drawn++;
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9D2C5680u;
+    y ^= (y << 15) & 0xEFC60000u;
+    return y ^ (y >> 18);
+}
+
+/* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
+static double sampi_mt_double(sampi_mt *mt)
+{
+    double low = sampi_mt_next(mt), high = sampi_round((double)sampi_mt_next(mt) * 4294967296.0);
+    double u = (low + high) / 18446744073709551616.0;
+    return u < 1.0 ? u : 0.9999999999999999;
+}
+
+static float sampi_mt_float(sampi_mt *mt)
+{
+    float u = (float)sampi_mt_next(mt) / 4294967296.0f;
+    return u < 1.0f ? u : 0.99999994f;
+}
+
+/* ==================================================================================================== >>math
+   The canonical arithmetic: what DETERMINISM promises is computed by these functions and no others. They use +, *, /,
+   sqrt and fma of IEEE doubles and integers, so they give the same bits everywhere. */
+
+#define SAMPI_TEMP_MIN (1.0f / (1 << 20))
+#define SAMPI_TEMP_MAX ((float)(1 << 20))
+#define SAMPI_LOG2E    1.4426950408889634074
+#define SAMPI_LN2      0.69314718055994530942
+#define SAMPI_ONE      ((uint64_t)1 << 40) /* the weight of the maximum */
+#define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
+#define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
+
+/* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
+   neighbouring octaves meet and the weight is monotone. */
+static double sampi_exp2_poly(double f)
+{
+    double p = 1.319342516676227e-06;
+    p = fma(p, f, 1.5311115691643975e-05);
+    p = fma(p, f, 0.0001540377622604349);
+    p = fma(p, f, 0.0013333447517466927);
+    p = fma(p, f, 0.009618128656145157);
+    p = fma(p, f, 0.05550410942820459);
+    p = fma(p, f, 0.24022650698085157);
+    p = fma(p, f, 0.693147180546408);
+    return fma(p, f, 1.0);
+}
+
+/* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -64. */
+static double sampi_exp(float max, float l)
+{
+    double d = (double)l - (double)max;
+    d = d > -64.0 ? d : -64.0;
+    double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
+}
+
+/* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
+static uint64_t sampi_weight(float max, float l)
+{
+    return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+}
+
+/* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
+   which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
+   which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
+static uint32_t sampi_envelope(float max, float l)
+{
+    float x = (max - l) * 48408768.0f; /* log2 e (1 - 2^-20), in units of 2^-25 */
+    if (!(x < 2147483648.0f)) return 0;
+    uint32_t i = (uint32_t)(int32_t)x, n = i >> 25;
+    return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
+}
+
+/* 2^t for |t| <= 1000 (beyond that as if at +-1000), to 1e-12. */
+static double sampi_exp2(double t)
+{
+    t = t < 1000.0 ? (t > -1000.0 ? t : -1000.0) : 1000.0;
+    double s = t + SAMPI_SHIFT;
+    return sampi_exp2_poly(t - (s - SAMPI_SHIFT)) * sampi_from_bits((sampi_bits(s) + 1023) << 52);
+}
+
+/* ln x for a normal x > 0, to 1e-15: with x = 2^n m, m in [1/sqrt 2, sqrt 2], and s = (m - 1) / (m + 1), it is
+   n ln 2 + 2 (s + s^3 / 3 + s^5 / 5 + ...). */
+static double sampi_ln(double x)
+{
+    uint64_t u = sampi_bits(x);
+    double n = (double)((int)(u >> 52) - 1023);
+    double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
+    if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
+    double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
+    for (int k = 17; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
+    return fma(n, SAMPI_LN2, fma(s * z * 2.0, p, s * 2.0));
+}
+
+static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
+
+/* x^y for x >= 0. */
+static double sampi_pow(double x, double y)
+{
+    if (y == 0.0) return 1.0;
+    if (x <= 0.0) return 0.0;
+    return sampi_exp2(sampi_round(y * sampi_log2(x)));
+}
+
+/* x^n by squaring, n >= 0. */
+static double sampi_powi(double x, int32_t n)
+{
+    double r = 1.0;
+    for (; n > 0; n >>= 1, x *= x)
+        if (n & 1) r *= x;
+    return r;
+}
+
+/* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
+static uint64_t sampi_share(float p) { return (uint64_t)((double)p * 18446744073709551616.0); }
+static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
+{
+    sampi_u128 x = (sampi_u128)share * z;
+    return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
+}
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
+
+static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
+
+/* =================================================================================================== >>array
+   What samplers share: checks, order, sums. */
+
+static bool sampi_masked(float l) { return l == -INFINITY; }
+
+/* Every built-in sampler begins with this. */
+static int sampi_check(const samp_token_data_array *cur)
+{
+    if (!cur->data) return SAMP_E_NULL;
+    if (cur->size == 0) return SAMP_E_EMPTY;
+    if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    bool any = false;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (!(l <= FLT_MAX)) return SAMP_E_NAN;
+        any |= l >= -FLT_MAX;
+    }
+    return any ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. */
+typedef struct sampi_order {
+    double (*score)(const struct sampi_order *, const samp_token_data *);
+    double max, mean; /* for the score */
+} sampi_order;
+
+static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
+
+static bool sampi_before(const sampi_order *o, const samp_token_data *a, const samp_token_data *b)
+{
+    if (o->score) {
+        double x = o->score(o, a), y = o->score(o, b);
+        if (x != y) return x < y;
+    }
+    return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
+}
+
+static void sampi_swap(samp_token_data *a, samp_token_data *b)
+{
+    samp_token_data t = *a;
+    *a = *b;
+    *b = t;
+}
+
+static void sampi_insertion_sort(const sampi_order *o, samp_token_data *d, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        samp_token_data x = d[i];
+        size_t j = i;
+        for (; j > 0 && sampi_before(o, &x, &d[j - 1]); j--) d[j] = d[j - 1];
+        d[j] = x;
+    }
+}
+
+static void sampi_heap_sort(const sampi_order *o, samp_token_data *d, size_t n)
+{
+    for (size_t start = n / 2, end = n; end > 1;) {
+        if (start > 0)
+            start--;
+        else
+            sampi_swap(&d[0], &d[--end]);
+        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
+            if (child + 1 < end && sampi_before(o, &d[child], &d[child + 1])) child++;
+            if (!sampi_before(o, &d[root], &d[child])) break;
+            sampi_swap(&d[root], &d[child]);
+        }
+    }
+}
+
+/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3. */
+static size_t sampi_partition(const sampi_order *o, samp_token_data *d, size_t n)
+{
+    size_t mid = n / 2, last = n - 1;
+    if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+    if (sampi_before(o, &d[last], &d[mid])) {
+        sampi_swap(&d[last], &d[mid]);
+        if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+    }
+    samp_token_data pivot = d[mid];
+    sampi_swap(&d[0], &d[mid]);
+    for (size_t i = 0, j = n;;) {
+        do j--;
+        while (sampi_before(o, &pivot, &d[j]));
+        while (sampi_before(o, &d[i], &pivot)) i++;
+        if (i >= j) return j + 1;
+        sampi_swap(&d[i++], &d[j]);
+    }
+}
+
+/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order. `depth` bounds the bad
+   cases. */
+static void sampi_sort_part(const sampi_order *o, samp_token_data *d, size_t n, size_t k, int depth)
+{
+    while (n > 16) {
+        if (depth-- == 0) {
+            sampi_heap_sort(o, d, n);
+            return;
+        }
+        size_t m = sampi_partition(o, d, n);
+        if (m < k) sampi_sort_part(o, d + m, n - m, k - m, depth);
+        n = m;
+    }
+    sampi_insertion_sort(o, d, n);
+}
+
+static void sampi_sort(const sampi_order *o, samp_token_data_array *cur, size_t k)
+{
+    if (cur->sorted && !o->score) return;
+    sampi_sort_part(o, cur->data, cur->size, k, 64);
+    cur->sorted = !o->score && k >= cur->size;
+    cur->selected = -1;
+}
+
+static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
+
+/* A new, smaller size: what was selected may be gone. */
+static void sampi_resize(samp_token_data_array *cur, size_t size)
+{
+    if (size != cur->size) cur->selected = -1;
+    cur->size = size;
+}
+
+/* A monotone change of the logits may have made ties whose ids are in the wrong order. */
+static void sampi_recheck_order(samp_token_data_array *cur)
+{
+    const samp_token_data *d = cur->data;
+    for (size_t i = 1; i < cur->size && cur->sorted; i++)
+        cur->sorted = d[i - 1].logit > d[i].logit || (d[i - 1].logit == d[i].logit && d[i - 1].id < d[i].id);
+}
+
+static size_t sampi_argmax(const samp_token_data_array *cur)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < cur->size && !cur->sorted; i++)
+        if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &cur->data[best])) best = i;
+    return best;
+}
+
+static size_t sampi_unmasked(const samp_token_data_array *cur)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cur->size; i++) n += !sampi_masked(cur->data[i].logit);
+    return n;
+}
+
+/* What a row's sums tell. All exact, so independent of order. */
+typedef struct sampi_sums {
+    float max;
+    size_t n;   /* unmasked tokens */
+    uint64_t z; /* sum of w: Z = z / 2^40 */
+    uint64_t s; /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+} sampi_sums;
+
+static sampi_sums sampi_sum(const samp_token_data_array *cur)
+{
+    sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0 };
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (sampi_masked(l)) continue;
+        uint64_t w = sampi_weight(r.max, l);
+        r.n++;
+        r.z += w;
+        if (w) r.s += sampi_bits(fma((double)w, (double)r.max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    }
+    return r;
+}
+
+/* The entropy in nats: ln Z + s / z. */
+static double sampi_entropy(const sampi_sums *r)
+{
+    return sampi_ln((double)r->z / (double)SAMPI_ONE) + (double)r->s / (double)r->z;
+}
+
+/* p of candidates [first n], by the sums of the row. */
+static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        float l = cur->data[i].logit;
+        cur->data[i].p = sampi_masked(l) ? 0.0f : (float)(sampi_exp(r->max, l) / (double)r->z);
+    }
+}
+
+/* Sort until the first k in order hold the mass `need` and at least min_keep tokens, and keep these. */
+static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, const sampi_sums *r, uint64_t need,
+                            size_t min_keep)
+{
+    size_t keep = 0, least = min_keep < r->n ? min_keep : r->n;
+    for (size_t k = 64; keep == 0; k *= 8) {
+        if (k > r->n) k = r->n;
+        sampi_sort(o, cur, k);
+        uint64_t mass = 0;
+        for (size_t i = 0; i < k && keep == 0; i++) {
+            mass += sampi_weight(r->max, cur->data[i].logit);
+            if (mass >= need && i + 1 >= least) keep = i + 1;
+        }
+        if (k == r->n) break; /* need <= z, so the last round always finds it */
+    }
+    sampi_set_p(cur, r, keep);
+    sampi_resize(cur, keep);
+    cur->sorted = !o->score;
+}
+
+/* ================================================================================================= >>sampler
+   The object behind every samp_sampler. A sampler is one heap block: this record, then up to four arrays ("parts")
+   found by their offset, so that a copy of the bytes is a clone. Chains also own their members, and whatever
+   samp_sample was called on owns the array of candidates. */
+
+typedef struct sampi_sampler sampi_sampler;
+typedef struct sampi_text sampi_text;
+
+typedef struct sampi_kind {
+    const char *name;
+    uint32_t draws;                                         /* its number in Philox's counter; 0: draws nothing */
+    int (*apply)(sampi_sampler *, samp_token_data_array *); /* canonical arithmetic */
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
+    void (*accept)(sampi_sampler *, samp_token);           /* or NULL */
+    void (*reset)(sampi_sampler *);                        /* or NULL: nothing beyond the random source */
+    void (*build)(sampi_sampler *);                        /* fill the parts of a new sampler, or NULL */
+    void (*describe)(const sampi_sampler *, sampi_text *); /* its parameters, or NULL */
+} sampi_kind;
+
+/* What apply may change; kept before each call, put back if it fails. */
+typedef struct sampi_state {
+    float mu;           /* mirostat */
+    samp_token pending; /* adaptive_p: the token selected last, -1 = none */
+    float pending_p;    /* and its probability */
+    uint64_t drawn;     /* mt19937 outputs so far */
+} sampi_state;
+
+/* The last `cap` tokens; the array is part 0 of a sampler (or a chain's prev). */
+typedef struct sampi_ring {
+    uint32_t cap, size, head;
+} sampi_ring;
+
+/* A token and how often, in an open-addressing table. */
+typedef struct sampi_count {
+    samp_token token;
+    int32_t count;
+} sampi_count;
+
+/* One way for a breaker to begin: with this token, continued by tail [n] (n = 0: the token contains it). */
+typedef struct sampi_tail {
+    int32_t n;
+    samp_token token[20];
+} sampi_tail;
+typedef struct sampi_head {
+    samp_token token;
+    int32_t tail;
+} sampi_head;
+
+typedef struct sampi_chain {
+    sampi_sampler **item; /* [n], room for cap */
+    int32_t n, cap;
+    samp_token *prev; /* [ring.cap] */
+    sampi_ring ring;
+} sampi_chain;
+
+struct sampi_sampler {
+    samp_sampler base; /* must be first */
+    const sampi_kind *kind;
+    int status;        /* what was wrong with the parameters, */
+    const char *field; /* and with which */
+    bool off;          /* a disabled value: does nothing */
+    samp_rng_kind rng;
+    uint64_t seed, position;
+    uint64_t at_position; /* of the apply under way: the outermost chain's position, */
+    uint32_t at_ordinal;  /* and which of its kind this sampler is */
+    sampi_state now, before;
+    samp_token_data *work; /* [n_work] for samp_sample */
+    size_t n_work;
+    samp_perf_data perf;
+    size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
+    union {
+        struct {
+            float p;
+            size_t min_keep;
+        } cut; /* top_p, min_p, typical, tail_free (p = z) */
+        struct {
+            float p, t;
+            size_t min_keep;
+        } xtc;
+        struct {
+            int32_t k;
+        } top_k;
+        struct {
+            float n;
+        } sigma;
+        struct {
+            float t, delta, exponent;
+        } temp;
+        struct {
+            float tau, eta;
+            int32_t n_vocab, m;
+        } mirostat;
+        struct {
+            float target, decay, sum, total;
+        } adaptive;
+        struct {
+            int32_t n_vocab, n;
+            const samp_logit_bias *from;
+        } bias; /* part 0: samp_logit_bias [n] */
+        struct {
+            float repeat, freq, present;
+            sampi_ring ring;
+            uint32_t cap;
+        } penalties; /* 0: ring, 1: counts [cap] */
+        struct {
+            float multiplier, base;
+            int32_t allowed;
+            sampi_ring ring;
+            uint32_t cap;
+            const samp_vocab *vocab;
+            const char *const *from;
+            size_t n_from;
+            size_t n_heads, n_tails;
+        } dry; /* 0: ring, 1: counts [cap], 2: lengths [ring.cap] i32, 3: tails, then heads */
+        sampi_chain chain;
+    } u;
+};
+
+static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
+static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
+static bool sampi_is_custom(const sampi_sampler *s);
+static bool sampi_is_chain(const sampi_sampler *s);
+
+static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
+
+/* The random source at the seed. Only samplers that draw have one; it is their part 0. */
+static void sampi_seed(sampi_sampler *s)
+{
+    s->now.drawn = 0;
+    if (s->kind->draws && s->rng == SAMP_RNG_MT19937 && s->part_size[0])
+        sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
+}
+
+static void sampi_reset_state(sampi_sampler *s)
+{
+    s->position = 0;
+    s->now.pending = -1;
+    s->now.pending_p = 0.0f;
+    sampi_seed(s);
+    if (s->kind->reset) s->kind->reset(s);
+}
+
+/* ---- making: a sampler is described in a local record t, checked, then moved to the heap --------------------- */
+
+static sampi_sampler sampi_blank(const sampi_kind *kind)
+{
+    sampi_sampler t;
+    memset(&t, 0, sizeof t);
+    t.kind = kind;
+    if (kind->draws) t.part_size[0] = sizeof(sampi_mt);
+    return t;
+}
+
+/* The first failed need decides. */
+static void sampi_need(sampi_sampler *t, bool good, int status, const char *field)
+{
+    if (good || t->status) return;
+    t->status = status;
+    t->field = field;
+}
+
+static void sampi_need_in(sampi_sampler *t, float x, bool in_range, const char *field)
+{
+    sampi_need(t, x == x, SAMP_E_NAN, field);
+    sampi_need(t, in_range, SAMP_E_RANGE, field);
+}
+
+static const samp_sampler_i *sampi_builtin(void);
+
+static samp_sampler *sampi_new(const sampi_sampler *t)
+{
+    size_t size = sampi_round_up(sizeof *t), part[4];
+    for (int i = 0; i < 4; i++) {
+        part[i] = size;
+        if (!t->status) size += sampi_round_up(t->part_size[i]);
+    }
+    sampi_sampler *s = (sampi_sampler *)SAMP_MALLOC(size);
+    if (!s) return NULL;
+    memset(s, 0, size);
+    *s = *t;
+    memcpy(s->part, part, sizeof part);
+    if (s->status) memset(s->part_size, 0, sizeof s->part_size);
+    if (!s->base.iface) {
+        s->base.iface = sampi_builtin();
+        s->base.ctx = s;
+    }
+    if (s->status) return &s->base;
+    if (s->kind->build) s->kind->build(s);
+    sampi_reset_state(s);
+    return &s->base;
+}
+
+/* ---- windows of accepted tokens ------------------------------------------------------------------------------ */
+
+/* The token `back` places ago, 0 = the newest. */
+static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
+{
+    return token[(r->head + r->cap - 1 - back) % r->cap];
+}
+
+/* Returns the token that falls out, or -1. */
+static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
+{
+    samp_token old = -1;
+    if (r->cap == 0) return x;
+    if (r->size == r->cap)
+        old = token[r->head];
+    else
+        r->size++;
+    token[r->head] = x;
+    r->head = (r->head + 1) % r->cap;
+    return old;
+}
+
+static uint32_t sampi_table_size(int32_t n)
+{
+    uint32_t cap = 4;
+    while (cap < 2 * (uint32_t)n) cap *= 2;
+    return cap;
+}
+
+static void sampi_table_clear(sampi_count *table, uint32_t cap) { memset(table, 0xFF, cap * sizeof *table); }
+
+static uint32_t sampi_table_home(samp_token token, uint32_t cap)
+{
+    return ((uint32_t)token * 0x9E3779B9u >> 7) & (cap - 1);
+}
+
+/* The token's entry, or the free one (token -1) where it belongs. The table is never more than half full. */
+static sampi_count *sampi_table_find(sampi_count *table, uint32_t cap, samp_token token)
+{
+    uint32_t i = sampi_table_home(token, cap);
+    while (table[i].token != token && table[i].token != -1) i = (i + 1) & (cap - 1);
+    return &table[i];
+}
+
+static void sampi_table_remove(sampi_count *table, uint32_t cap, sampi_count *entry)
+{
+    uint32_t hole = (uint32_t)(entry - table);
+    for (uint32_t i = hole; table[i = (i + 1) & (cap - 1)].token != -1;) {
+        uint32_t home = sampi_table_home(table[i].token, cap);
+        if (((i - home) & (cap - 1)) < ((i - hole) & (cap - 1))) continue; /* it would move before its home */
+        table[hole] = table[i];
+        hole = i;
+    }
+    table[hole].token = -1;
+}
+
+/* Change the logits of the tokens in a table: at once if they all stand at data[id], else by looking each candidate
+   up. */
+static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, sampi_count *table, uint32_t cap,
+                        float (*change)(const sampi_sampler *, float logit, const sampi_count *))
+{
+    bool dense = true;
+    for (uint32_t i = 0; i < cap && dense; i++) {
+        samp_token token = table[i].token;
+        dense = token == -1 || ((size_t)token < cur->size && cur->data[token].id == token);
+    }
+    for (uint32_t i = 0; i < cap && dense; i++) {
+        samp_token token = table[i].token;
+        if (token != -1) cur->data[token].logit = change(s, cur->data[token].logit, &table[i]);
+    }
+    for (size_t i = 0; i < cur->size && !dense; i++) {
+        sampi_count *entry = sampi_table_find(table, cap, cur->data[i].id);
+        if (entry->token != -1) cur->data[i].logit = change(s, cur->data[i].logit, entry);
+    }
+    cur->sorted = false;
+}
+
+/* ================================================================================================== >>logits
+   Samplers that change logits of a few tokens. */
+
+/* ---- logit_bias ---- */
+
+static void sampi_logit_bias_build(sampi_sampler *s)
+{
+    if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
+    s->u.bias.from = NULL;
+}
+
+static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        size_t at = (size_t)bias[i].token;
+        if (at >= cur->size || cur->data[at].id != bias[i].token)
+            for (at = 0; at < cur->size && cur->data[at].id != bias[i].token;) at++;
+        if (at == cur->size || sampi_masked(cur->data[at].logit)) continue;
+        float l = cur->data[at].logit + bias[i].bias;
+        cur->data[at].logit = sampi_masked(bias[i].bias) ? -INFINITY : sampi_finite(l);
+    }
+    cur->sorted = false;
+    return SAMP_OK;
+}
+
+/* ---- penalties ---- */
+
+static sampi_count *sampi_penalties_table(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
+
+static void sampi_penalties_reset(sampi_sampler *s)
+{
+    s->u.penalties.ring.size = s->u.penalties.ring.head = 0;
+    sampi_table_clear(sampi_penalties_table(s), s->u.penalties.cap);
+}
+
+static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_count *table = sampi_penalties_table(s);
+    uint32_t cap = s->u.penalties.cap;
+    samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
+    if (old >= 0) {
+        sampi_count *entry = sampi_table_find(table, cap, old);
+        if (--entry->count == 0) sampi_table_remove(table, cap, entry);
+    }
+    sampi_count *entry = sampi_table_find(table, cap, token);
+    if (entry->token == -1) entry->token = token, entry->count = 0;
+    entry->count++;
+}
+
+static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    if (sampi_masked(l)) return l;
+    l = l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat;
+    float fall = sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
+    return sampi_finite(sampi_roundf(l) - fall);
+}
+
+static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_patch(s, cur, sampi_penalties_table(s), s->u.penalties.cap, sampi_penalties_change);
+    return SAMP_OK;
+}
+
+/* ---- dry ---- */
+
+#define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
+#define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+
+/* Text to tokens by the vocabulary's tokenizer, or by greedy longest match. */
+static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    if (v->tokenize) return v->tokenize(v, text, n, out, n_max);
+    int32_t n_out = 0;
+    while (n > 0 && n_out < n_max) {
+        size_t best = 0;
+        for (samp_token t = 0; t < v->n_vocab; t++) {
+            size_t len;
+            const char *bytes = v->token_bytes(v, t, &len);
+            if (len <= best || len > n || memcmp(bytes, text, len) != 0) continue;
+            best = len;
+            out[n_out] = t;
+        }
+        if (best == 0) break;
+        n_out++, text += best, n -= best;
+    }
+    return n_out;
+}
+
+static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
+{
+    for (size_t i = 0; i + n_part <= n; i++)
+        if (memcmp(text + i, part, n_part) == 0) return true;
+    return false;
+}
+
+/* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
+   in order of ids. tails_before: how many tails the breakers before this one have; one for each proper suffix of a
+   breaker. heads may be NULL to count only. */
+static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers, sampi_head *heads)
+{
+    size_t n = 0;
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len;
+        const char *bytes = v->token_bytes(v, t, &len);
+        int32_t tails_before = 0;
+        for (size_t b = 0; b < n_breakers; b++) {
+            size_t n_text = strlen(breaker[b]);
+            if (n_text > SAMPI_BREAKER_MAX) n_text = SAMPI_BREAKER_MAX;
+            if (sampi_contains(bytes, len, breaker[b], n_text)) {
+                if (heads) heads[n].token = t, heads[n].tail = -1;
+                n++;
+            } else {
+                for (size_t k = 1; k < n_text && k <= len; k++) {
+                    if (memcmp(bytes + len - k, breaker[b], k) != 0) continue;
+                    if (heads) heads[n].token = t, heads[n].tail = tails_before + (int32_t)k - 1;
+                    n++;
+                }
+            }
+            tails_before += (int32_t)n_text - 1;
+        }
+    }
+    return n;
+}
+
+static sampi_head *sampi_dry_head(const sampi_sampler *s)
+{
+    return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
+}
+
+static void sampi_dry_build(sampi_sampler *s)
+{
+    const samp_vocab *v = s->u.dry.vocab;
+    sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
+    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+        const char *text = s->u.dry.from[b];
+        size_t n = strlen(text) < SAMPI_BREAKER_MAX ? strlen(text) : SAMPI_BREAKER_MAX;
+        for (size_t k = 1; k < n; k++, tail++)
+            tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
+    }
+    if (s->u.dry.n_from) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    s->u.dry.from = NULL;
+}
+
+static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
+
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+}
+
+/* The first head with this token; heads are sorted by token. */
+static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
+{
+    const sampi_head *head = sampi_dry_head(s);
+    size_t lo = 0, hi = s->u.dry.n_heads;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (head[mid].token < token)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* How many tokens back a repetition may reach: to behind the nearest breaker. */
+static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    const sampi_head *head = sampi_dry_head(s);
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_ring *ring = &s->u.dry.ring;
+    for (int32_t i = 0; i < n; i++) {
+        samp_token t = sampi_ring_at(ring, token, (uint32_t)i);
+        int32_t longest = -1;
+        for (size_t h = sampi_dry_find(s, t); h < s->u.dry.n_heads && head[h].token == t; h++) {
+            int32_t len = head[h].tail < 0 ? 0 : tail[head[h].tail].n, k = 0;
+            if (len <= longest || len > i) continue;
+            while (k < len && tail[head[h].tail].token[k] == sampi_ring_at(ring, token, (uint32_t)(i - 1 - k))) k++;
+            if (k == len) longest = len;
+        }
+        if (longest >= 0) return i - longest;
+    }
+    return n;
+}
+
+/* z[k] = the length of the common suffix of the window and the window k tokens ago, at most limit (Z algorithm). */
+static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *z)
+{
+    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    const sampi_ring *ring = &s->u.dry.ring;
+    for (int32_t k = 1, left = 0, right = 0; k < n; k++) { /* [left, right) matches the newest right - left tokens */
+        int32_t len = k < right ? z[k - left] : 0;
+        if (k < right && len < right - k) {
+            z[k] = len;
+            continue;
+        }
+        int32_t end = k < right ? right : k;
+        while (end < n &&
+               sampi_ring_at(ring, token, (uint32_t)end) == sampi_ring_at(ring, token, (uint32_t)(end - k)))
+            end++;
+        left = k, right = end;
+        z[k] = end - k < limit ? end - k : limit;
+    }
+}
+
+static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    if (sampi_masked(l)) return l;
+    const sampi_head *head = sampi_dry_head(s);
+    for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
+        if (head[h].tail < 0) return l; /* a breaker itself is never punished */
+    int32_t power = entry->count - s->u.dry.allowed, most = 0;
+    float base = s->u.dry.base, fall;
+    const float ln_float_max = 88.7228391f; /* keeps base^power within a float */
+    if (s->rng == SAMP_RNG_MT19937) {
+        if (base > 1.000001f) most = (int32_t)(ln_float_max / logf(base));
+        if (most > 0 && power > most) power = most;
+        fall = (float)((double)s->u.dry.multiplier * pow((double)base, (double)power));
+    } else {
+        if (base > 1.000001f) most = (int32_t)((double)ln_float_max / sampi_ln(base));
+        if (most > 0 && power > most) power = most;
+        fall = (float)((double)s->u.dry.multiplier * sampi_powi(base, power));
+    }
+    return sampi_finite(l - fall);
+}
+
+static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
+    if (n <= allowed) return SAMP_OK;
+    int32_t limit = sampi_dry_limit(s, n);
+    if (limit < allowed) return SAMP_OK;
+    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    sampi_count *table = (sampi_count *)sampi_part(s, 1);
+    int32_t *z = (int32_t *)sampi_part(s, 2);
+    sampi_dry_lengths(s, n, limit, z);
+    sampi_table_clear(table, s->u.dry.cap);
+    for (int32_t k = 1; k < n; k++) { /* the token behind a repetition would lengthen it */
+        if (z[k] < allowed) continue;
+        samp_token next = sampi_ring_at(&s->u.dry.ring, token, (uint32_t)(k - 1));
+        sampi_count *entry = sampi_table_find(table, s->u.dry.cap, next);
+        if (entry->token == -1)
+            entry->token = next, entry->count = z[k];
+        else if (entry->count < z[k])
+            entry->count = z[k];
+    }
+    sampi_patch(s, cur, table, s->u.dry.cap, sampi_dry_change);
+    return SAMP_OK;
+}
+
+/* ============================================================================================== >>truncation
+   Samplers that remove tokens. */
+
+/* The cut of top_n_sigma: keep l if max - l <= the result. The variance comes from integers: max - l in units of
+   2^-40 of the range's power of two, sums of x and x^2 exact in 128 bits. */
+static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
+{
+    float low = INFINITY;
+    *max = -INFINITY;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (l > *max) *max = l;
+        if (!sampi_masked(l) && l < low) low = l;
+    }
+    double range = (double)*max - (double)low;
+    uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
+    double scale = sampi_from_bits((uint64_t)(1023 + 40 + 1022 - exponent) << 52), n = 0.0;
+    sampi_u128 sum = 0, squares = 0;
+    if (range == 0.0) return 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (sampi_masked(l)) continue;
+        uint64_t x = sampi_bits(fma((double)*max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+        sum += x;
+        squares += (sampi_u128)x * x;
+        n += 1.0;
+    }
+    double sigma = sqrt((double)(squares * (sampi_u128)n - sum * sum)) / (n * scale);
+    return (double)n_sigma * sigma;
+}
+
+static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float max;
+    double reach = sampi_sigma_reach(cur, s->u.sigma.n, &max);
+    for (size_t i = 0; i < cur->size; i++)
+        if ((double)max - (double)cur->data[i].logit > reach) cur->data[i].logit = -INFINITY;
+    sampi_recheck_order(cur);
+    return SAMP_OK;
+}
+
+static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
+    if (k > n) k = n;
+    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_resize(cur, k);
+    cur->sorted = true;
+    return SAMP_OK;
+}
+
+static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
+
+static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums r = sampi_sum(cur);
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    uint64_t share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &r, cur->size);
+    if (r.n <= 2) return SAMP_OK;
+    for (int pass = 0; pass < 2; pass++) {           /* the sum of a_i first, then the cut */
+        bool flat = total * 1000000.0 < (double)r.z; /* below 1e-6 in units of probability */
+        uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
+        for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
+            w2 = sampi_weight(r.max, cur->data[i + 2].logit);
+            uint64_t a = sampi_distance(w0 + w2, 2 * w1);
+            if (pass == 0) {
+                total += a;
+                continue;
+            }
+            run += flat ? 1 : a;
+            if (run <= sampi_mulhi(share, flat ? r.n - 2 : total)) continue;
+            if (i > min_keep) min_keep = i;
+            sampi_resize(cur, min_keep < r.n ? min_keep : r.n);
+            return SAMP_OK;
+        }
+    }
+    sampi_resize(cur, r.n);
+    return SAMP_OK;
+}
+
+static double sampi_typical_score(const sampi_order *o, const samp_token_data *d)
+{
+    return fabs((o->max - (double)d->logit) - o->mean);
+}
+
+static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums r = sampi_sum(cur);
+    sampi_order by_score = { sampi_typical_score, r.max, (double)r.s / (double)r.z };
+    uint64_t above = sampi_mulhi(sampi_share(s->u.cut.p), r.z);
+    sampi_keep_mass(cur, &by_score, &r, above + 1, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums r = sampi_sum(cur);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &r, sampi_mass_of(sampi_share(s->u.cut.p), r.z), s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+/* Keep the tokens with l >= least, in their order; but at least the first min_keep in order. */
+static void sampi_keep_above(samp_token_data_array *cur, double least, size_t min_keep)
+{
+    size_t n = sampi_unmasked(cur), count = 0;
+    if (min_keep > n) min_keep = n;
+    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= least;
+    if (count < min_keep || count == 0) {
+        count = min_keep ? min_keep : 1;
+        sampi_sort(&SAMPI_BY_LOGIT, cur, count);
+        sampi_resize(cur, count);
+        cur->sorted = true;
+        return;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < cur->size; i++)
+        if ((double)cur->data[i].logit >= least) cur->data[kept++] = cur->data[i];
+    sampi_resize(cur, kept);
+}
+
+static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    double max = cur->data[sampi_argmax(cur)].logit;
+    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]);
+
+static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2];
+    if (cur->size < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    sampi_sums r = sampi_sum(cur);
+    uint64_t need = sampi_mass_of(sampi_share(s->u.xtc.t), r.z);
+    size_t above = 0, least = 0; /* how many reach t; the last of them in order */
+    for (size_t i = 0; i < cur->size; i++) {
+        if (sampi_masked(cur->data[i].logit) || sampi_weight(r.max, cur->data[i].logit) < need) continue;
+        if (above++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[least], &cur->data[i])) least = i;
+    }
+    sampi_set_p(cur, &r, cur->size);
+    if (above < 2 || r.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    size_t kept = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool out = !sampi_masked(cur->data[i].logit) && sampi_weight(r.max, cur->data[i].logit) >= need && i != least;
+        if (!out) cur->data[kept++] = cur->data[i];
+    }
+    sampi_resize(cur, kept);
+    return SAMP_OK;
+}
+
+/* ============================================================================================= >>temperature */
+
+/* Only the first in order keeps its logit. */
+static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+{
+    for (size_t i = 0; i < cur->size; i++)
+        if (i != best) cur->data[i].logit = -INFINITY;
+    sampi_recheck_order(cur);
+}
+
+static void sampi_scale(samp_token_data_array *cur, float t)
+{
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        sampi_mask_but(cur, sampi_argmax(cur));
+        return;
+    }
+    float r = 1.0f / t;
+    for (size_t i = 0; i < cur->size; i++)
+        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * r);
+    sampi_recheck_order(cur);
+}
+
+static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta;
+    if (delta > 0.0f) {
+        sampi_sums r = sampi_sum(cur);
+        if (r.n == 1) return SAMP_OK;
+        float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+        double power = sampi_pow(sampi_entropy(&r) / sampi_ln((double)r.n), s->u.temp.exponent);
+        t = (float)fma((double)hi - (double)lo, power, (double)lo);
+    }
+    sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* =============================================================================================== >>selection */
+
+static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_sums r = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &r, cur->size);
+    return SAMP_OK;
+}
+
+static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    cur->selected = (int64_t)sampi_argmax(cur);
+    return SAMP_OK;
+}
+
+/* 128 random bits: a function of (seed, position, kind and ordinal of the sampler, attempt). */
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+{
+    uint32_t out[4];
+    uint32_t key[2] = { (uint32_t)s->seed, (uint32_t)(s->seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32),
+                            s->kind->draws << 16 | s->at_ordinal, attempt };
+    sampi_philox(counter, key, out);
+    r[0] = (uint64_t)out[1] << 32 | out[0];
+    r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+
+/* The candidate with the smallest id such that the q of all ids up to it sum to more than t, in an array of any
+   order: digit by digit of the id, 8 bits at a time, the highest first. */
+static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+{
+    const samp_token_data *d = cur->data;
+    int64_t lo = d[0].id, hi = d[0].id;
+    int shift = 0;
+    for (size_t i = 1; i < cur->size; i++) {
+        if (d[i].id < lo) lo = d[i].id;
+        if (d[i].id > hi) hi = d[i].id;
+    }
+    while ((hi - lo) >> shift > 255) shift += 8;
+    for (;; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+        uint64_t sum[256] = { 0 };
+        for (size_t i = 0; i < cur->size; i++)
+            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += sampi_envelope(max, d[i].logit);
+        int digit = 0;
+        while (sum[digit] <= t) t -= sum[digit++];
+        lo += (int64_t)digit << shift;
+        hi = lo + ((int64_t)1 << shift) - 1;
+        if (shift == 0) break;
+    }
+    size_t i = 0;
+    while (d[i].id != lo) i++;
+    return i;
+}
+
+/* The draw. With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose
+   running sum of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next
+   attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
+   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
+   proposals fail. */
+static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    float max = cur->data[sampi_argmax(cur)].logit;
+    uint64_t total = 0, random[2];
+    for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random(s, attempt, random);
+        size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));
+        float l = cur->data[i].logit;
+        cur->selected = (int64_t)i;
+        if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return;
+    }
+}
+
+/* Draw, and leave p. */
+static void sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_draw(s, cur);
+    sampi_sums r = sampi_sum(cur);
+    sampi_set_p(cur, &r, cur->size);
+}
+
+static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_select(s, cur);
+    return SAMP_OK;
+}
+
+static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
+
+/* Draw among the tokens kept and learn from the surprise. */
+static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_select(s, cur);
+    sampi_sums r = sampi_sum(cur);
+    double d = (double)r.max - (double)cur->data[cur->selected].logit;
+    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)r.z / (double)SAMPI_ONE));
+    s->now.mu = sampi_finite(
+        (float)fma(-(double)s->u.mirostat.eta, surprise - (double)s->u.mirostat.tau, (double)s->now.mu));
+    return SAMP_OK;
+}
+
+static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = sampi_unmasked(cur);
+    double tb = 0.0, tt = 0.0;
+    sampi_sort_all(cur);
+    for (size_t i = 0; i + 1 < n && i + 1 < (size_t)s->u.mirostat.m; i++) {
+        double t = sampi_ln((double)(i + 2) / (double)(i + 1));
+        double b = (double)cur->data[i].logit - (double)cur->data[i + 1].logit; /* ln (p_i / p_i+1) */
+        tb = fma(t, b, tb);
+        tt = fma(t, t, tt);
+    }
+    double zipf = tt > 0.0 ? tb / tt : 1.0, e = zipf - 1.0, n_vocab = s->u.mirostat.n_vocab;
+    double below = 1.0 - sampi_pow(n_vocab, -e);
+    double scale = below != 0.0 ? e / below : 1.0 / sampi_ln(n_vocab); /* the second is the limit for e -> 0 */
+    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / zipf);
+    size_t keep = k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+    sampi_resize(cur, keep);
+    return sampi_mirostat_select(s, cur);
+}
+
+static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums r = sampi_sum(cur); /* surprise = (max - l) log2 e + log2 Z <= mu */
+    double room = (double)s->now.mu - sampi_log2((double)r.z / (double)SAMPI_ONE);
+    sampi_keep_above(cur, fma(-room, SAMPI_LN2, (double)r.max), 1);
+    return sampi_mirostat_select(s, cur);
+}
+
+static void sampi_adaptive_p_reset(sampi_sampler *s)
+{
+    s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
+    s->u.adaptive.total = 1.0f / (1.0f - s->u.adaptive.decay);
+}
+
+/* The target of this draw, moved against the average so far. */
+static float sampi_adaptive_p_aim(const sampi_sampler *s)
+{
+    float target = s->u.adaptive.target, a = target + target - s->u.adaptive.sum / s->u.adaptive.total;
+    return a < 0.0f ? 0.0f : a > 1.0f ? 1.0f : a;
+}
+
+static float sampi_adaptive_p_logit(float p, float aim)
+{
+    float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
+    return 5.0f - x * 10.0f * x / (1.0f + x);
+}
+
+static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
+    sampi_sums r = sampi_sum(cur);
+    float aim = sampi_adaptive_p_aim(s);
+    samp_token_data *d = cur->data;
+    sampi_set_p(cur, &r, cur->size);
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+        d[i].p = l; /* the old logit, until the token is known */
+    }
+    cur->sorted = false;
+    sampi_draw(s, cur);
+    s->now.pending = d[cur->selected].id;
+    s->now.pending_p = (float)(sampi_exp(r.max, d[cur->selected].p) / (double)r.z);
+    r = sampi_sum(cur);
+    sampi_set_p(cur, &r, cur->size);
+    return SAMP_OK;
+}
+
+static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
+{
+    if (token == s->now.pending) {
+        float decay = s->u.adaptive.decay;
+        s->u.adaptive.sum = sampi_roundf(decay * s->u.adaptive.sum) + s->now.pending_p;
+        s->u.adaptive.total = sampi_roundf(decay * s->u.adaptive.total) + 1.0f;
+    }
+    s->now.pending = -1;
+}
+
+/* =================================================================================================== >>llama
+   SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
+   them on x86-64: float sums in array order, libm's float functions, no fused multiply-add. Masked tokens stay in the
+   array. */
+
+typedef struct sampi_llama_sums {
+    float max, sum;
+} sampi_llama_sums;
+
+static float sampi_llama_p(const sampi_llama_sums *r, float l) { return expf(l - r->max) / r->sum; }
+
+static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
+{
+    sampi_llama_sums r = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) r.sum += expf(cur->data[i].logit - r.max);
+    return r;
+}
+
+static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
+{
+    if (sort) sampi_sort_all(cur);
+    sampi_llama_sums r = sampi_llama_sum(cur);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&r, cur->data[i].logit);
+    return r;
+}
+
+/* std::discrete_distribution over the probabilities: the first i whose running sum of p / sum reaches u. */
+static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *r)
+{
+    double sum = 0.0, run = 0.0;
+    if (cur->size < 2) return 0;
+    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(r, cur->data[i].logit);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (size_t i = 0; i + 1 < cur->size; i++)
+        if ((run += (double)sampi_llama_p(r, cur->data[i].logit) / sum) >= u) return i;
+    return cur->size - 1;
+}
+
+static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
+    if (cur->size < 2) return SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = cur->data[i].logit;
+        if (sampi_masked(l)) continue;
+        if (l > max) max = l;
+        sum += l;
+        count += 1.0f;
+    }
+    float mean = sum / count;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (sampi_masked(cur->data[i].logit)) continue;
+        double x = (double)(cur->data[i].logit - mean);
+        squares = (float)((double)squares + sampi_round(x * x));
+    }
+    float sigma = (float)sqrt((double)(squares / count)), least = max - sampi_roundf(s->u.sigma.n * sigma);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].logit < least) cur->data[i].logit = -INFINITY;
+    return SAMP_OK;
+}
+
+static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t k = (size_t)s->u.top_k.k < cur->size ? (size_t)s->u.top_k.k : cur->size;
+    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_resize(cur, k);
+    cur->sorted = true;
+    return SAMP_OK;
+}
+
+static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    if (n <= 2) return SAMP_OK;
+    sampi_llama_softmax(cur, true);
+    const samp_token_data *d = cur->data;
+    float sum = 0.0f, run = 0.0f;
+    for (size_t i = 0; i + 2 < n; i++) sum += fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
+    for (size_t i = 0; i + 2 < n; i++) {
+        float a = fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
+        run += sum > 1e-6f ? a / sum : 1.0f / (float)(n - 2);
+        if (!(run > s->u.cut.p)) continue;
+        if (i > min_keep) min_keep = i;
+        sampi_resize(cur, min_keep < n ? min_keep : n);
+        break;
+    }
+    return SAMP_OK;
+}
+
+/* A p of 0 has no part in the entropy and comes last (llama.cpp's entropy is NaN then, and its order garbage). */
+static double sampi_llama_typical_score(const sampi_order *o, const samp_token_data *d)
+{
+    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)o->mean) : INFINITY;
+}
+
+static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float entropy = 0.0f, run = 0.0f;
+    sampi_llama_softmax(cur, true);
+    for (size_t i = 0; i < cur->size; i++) {
+        float p = cur->data[i].p;
+        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
+    }
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, entropy };
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) {
+        run += cur->data[i].p;
+        if (!(run > s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
+        sampi_resize(cur, i + 1);
+        break;
+    }
+    return SAMP_OK;
+}
+
+static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float run = 0.0f;
+    sampi_llama_softmax(cur, false);
+    sampi_sort_all(cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        run += cur->data[i].p;
+        if (!(run >= s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
+        sampi_resize(cur, i + 1);
+        break;
+    }
+    return SAMP_OK;
+}
+
+static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    size_t count = 0, kept = 0;
+    float least = d[sampi_argmax(cur)].logit + logf(s->u.cut.p);
+    for (size_t i = 0; i < cur->size; i++) count += d[i].logit >= least;
+    if (count < s->u.cut.min_keep || cur->sorted) { /* a prefix in order */
+        sampi_sort_all(cur);
+        for (kept = 1; kept < cur->size && (d[kept].logit >= least || kept < s->u.cut.min_keep);) kept++;
+    } else {
+        for (size_t i = 0; i < cur->size; i++)
+            if (d[i].logit >= least) d[kept++] = d[i];
+    }
+    sampi_resize(cur, kept);
+    return SAMP_OK;
+}
+
+static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    size_t above = 0;
+    sampi_llama_softmax(cur, true);
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    memmove(cur->data, cur->data + (above - 1), (cur->size - (above - 1)) * sizeof *cur->data);
+    sampi_resize(cur, cur->size - (above - 1));
+    return SAMP_OK;
+}
+
+/* The first maximum in the order of the array. */
+static size_t sampi_llama_argmax(const samp_token_data_array *cur)
+{
+    size_t best = 0;
+    for (size_t i = 1; i < cur->size; i++)
+        if (cur->data[i].logit > cur->data[best].logit) best = i;
+    return best;
+}
+
+static void sampi_llama_scale(samp_token_data_array *cur, float t)
+{
+    if (!(t > 0.0f)) sampi_mask_but(cur, sampi_llama_argmax(cur));
+    for (size_t i = 0; t > 0.0f && i < cur->size; i++)
+        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+}
+
+static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta;
+    if (!(delta > 0.0f)) {
+        sampi_llama_scale(cur, t);
+        return SAMP_OK;
+    }
+    if (cur->size < 2) return SAMP_OK;
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, most = -logf(1.0f / (float)cur->size), entropy = 0.0f;
+    sampi_llama_softmax(cur, true);
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].p > 0.0f) entropy -= sampi_roundf(cur->data[i].p * logf(cur->data[i].p));
+    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * powf(entropy / most, s->u.temp.exponent)));
+    double max = (double)cur->data[0].logit, sum = 0.0;
+    for (size_t i = 0; i < cur->size; i++) {
+        double e = exp((double)cur->data[i].logit - max);
+        cur->data[i].p = (float)e;
+        sum += e;
+    }
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+    return SAMP_OK;
+}
+
+static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_llama_softmax(cur, true);
+    return SAMP_OK;
+}
+
+static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    cur->selected = (int64_t)sampi_llama_argmax(cur);
+    return SAMP_OK;
+}
+
+static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    float max = d[sampi_argmax(cur)].logit;
+    double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    cur->selected = -1;
+    for (size_t i = 0; i < cur->size; i++) {
+        d[i].p = expf(d[i].logit - max);
+        sum += (double)d[i].p;
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        run += (double)d[i].p;
+        if (cur->selected < 0 && run >= u * sum) cur->selected = (int64_t)i;
+        d[i].p = (float)((double)d[i].p / sum);
+    }
+    if (cur->selected < 0) cur->selected = (int64_t)cur->size - 1;
+    return SAMP_OK;
+}
+
+static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums r = sampi_llama_softmax(cur, true);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+    float surprise = -log2f(cur->data[cur->selected].p);
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
+    return SAMP_OK;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token_data *d = cur->data;
+    float tb = 0.0f, tt = 0.0f;
+    sampi_llama_softmax(cur, true);
+    for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(d[i].p / d[i + 1].p);
+        tb += sampi_roundf(t * b);
+        tt += sampi_roundf(t * t);
+    }
+    float zipf = tb / tt, e = zipf - 1.0f;
+    float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
+                   1.0f / zipf);
+    size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
+    sampi_resize(cur, keep < cur->size ? keep : cur->size);
+    return sampi_llama_mirostat_select(s, cur);
+}
+
+static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t n = 0;
+    sampi_llama_softmax(cur, true);
+    while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
+    sampi_resize(cur, n ? n : 1);
+    return sampi_llama_mirostat_select(s, cur);
+}
+
+/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for the
+   maximum, which shows in the last bits of p. */
+static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    float aim = sampi_adaptive_p_aim(s);
+    sampi_llama_sums r = sampi_llama_softmax(cur, false);
+    if (s->u.adaptive.target < 0.0f) {
+        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+        return SAMP_OK;
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+        d[i].p = l; /* the old logit, until the token is known */
+    }
+    sampi_llama_sums adapted = sampi_llama_sum(cur);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
+    s->now.pending = d[cur->selected].id;
+    s->now.pending_p = sampi_llama_p(&r, d[cur->selected].p);
+    sampi_llama_softmax(cur, false);
+    cur->sorted = false;
+    return SAMP_OK;
+}
+
+/* =============================================================================================== >>describe
+   Text, and the table of the samplers with everything they can do. */
+
+struct sampi_text {
+    char *buf;
+    size_t size, len;
+};
+
+static void sampi_put_char(sampi_text *t, char c)
+{
+    if (t->len + 1 < t->size) t->buf[t->len] = c;
+    t->len++;
+}
+
+static void sampi_put(sampi_text *t, const char *text)
+{
+    while (*text) sampi_put_char(t, *text++);
+}
+
+static void sampi_put_u64(sampi_text *t, uint64_t x)
+{
+    char digit[20];
+    int n = 0;
+    do digit[n++] = (char)('0' + x % 10);
+    while (x /= 10);
+    while (n > 0) sampi_put_char(t, digit[--n]);
+}
+
+static void sampi_put_i64(sampi_text *t, int64_t x)
+{
+    if (x < 0) sampi_put_char(t, '-');
+    sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
+}
+
+/* Six significant digits, as printf's %g does. */
+static void sampi_put_float(sampi_text *t, float value)
+{
+    double x = fabs((double)value);
+    int exponent = 0;
+    if (value < 0.0f) sampi_put_char(t, '-');
+    if (!(x > 0.0) || x > FLT_MAX) {
+        sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
+        return;
+    }
+    while (x >= 999999.5) x /= 10.0, exponent++;
+    while (x < 99999.95) x *= 10.0, exponent--;
+    uint32_t digits = (uint32_t)(x + 0.5), shown = 6; /* value = digits * 10^exponent, digits has 6 places */
+    int point = exponent + 6;                         /* places before the decimal point */
+    bool scientific = point > 6 || point < -3;
+    while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
+    char place[6];
+    for (int i = (int)shown - 1; i >= 0; i--, digits /= 10) place[i] = (char)('0' + digits % 10);
+    int before = scientific ? 1 : point;
+    if (before <= 0) sampi_put(t, "0.");
+    for (int i = before; i < 0; i++) sampi_put_char(t, '0');
+    for (int i = 0; i < (int)shown || i < before; i++) {
+        if (i == before && i > 0) sampi_put_char(t, '.');
+        sampi_put_char(t, i < (int)shown ? place[i] : '0');
+    }
+    if (!scientific) return;
+    sampi_put_char(t, 'e');
+    sampi_put_i64(t, point - 1);
+}
+
+/* "(name=value" or ", name=value" */
+static void sampi_put_name(sampi_text *t, const char *name)
+{
+    bool first = name[0] == '(';
+    if (!first) sampi_put(t, ", ");
+    sampi_put(t, name);
+    sampi_put_char(t, '=');
+}
+static void sampi_say(sampi_text *t, const char *name, float x)
+{
+    sampi_put_name(t, name);
+    sampi_put_float(t, x);
+}
+static void sampi_say_int(sampi_text *t, const char *name, int64_t x)
+{
+    sampi_put_name(t, name);
+    sampi_put_i64(t, x);
+}
+static void sampi_say_seed(sampi_text *t, const char *name, uint64_t x)
+{
+    sampi_put_name(t, name);
+    sampi_put_u64(t, x);
+}
+
+static void sampi_say_min_keep(sampi_text *t, size_t n)
+{
+    if (n > 1) sampi_say_int(t, "min_keep", (int64_t)n);
+}
+
+static void sampi_cut_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(p", s->u.cut.p);
+    sampi_say_min_keep(t, s->u.cut.min_keep);
+}
+static void sampi_tail_free_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(z", s->u.cut.p);
+    sampi_say_min_keep(t, s->u.cut.min_keep);
+}
+static void sampi_logit_bias_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(n", s->u.bias.n); }
+static void sampi_penalties_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say_int(t, "(last_n", s->u.penalties.ring.cap);
+    sampi_say(t, "repeat", s->u.penalties.repeat);
+    sampi_say(t, "freq", s->u.penalties.freq);
+    sampi_say(t, "present", s->u.penalties.present);
+}
+static void sampi_dry_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(multiplier", s->u.dry.multiplier);
+    sampi_say(t, "base", s->u.dry.base);
+    sampi_say_int(t, "allowed_length", s->u.dry.allowed);
+    sampi_say_int(t, "last_n", s->u.dry.ring.cap);
+}
+static void sampi_top_n_sigma_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(n", s->u.sigma.n); }
+static void sampi_top_k_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(k", s->u.top_k.k); }
+static void sampi_xtc_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(p", s->u.xtc.p);
+    sampi_say(t, "t", s->u.xtc.t);
+    sampi_say_min_keep(t, s->u.xtc.min_keep);
+    sampi_say_seed(t, "seed", s->seed);
+}
+static void sampi_temp_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(t", s->u.temp.t); }
+static void sampi_temp_ext_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(t", s->u.temp.t);
+    if (!(s->u.temp.delta > 0.0f)) return;
+    sampi_say(t, "delta", s->u.temp.delta);
+    sampi_say(t, "exponent", s->u.temp.exponent);
+}
+static void sampi_dist_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_seed(t, "(seed", s->seed); }
+static void sampi_mirostat_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(tau", s->u.mirostat.tau);
+    sampi_say(t, "eta", s->u.mirostat.eta);
+    if (s->u.mirostat.m) sampi_say_int(t, "m", s->u.mirostat.m);
+    sampi_say_seed(t, "seed", s->seed);
+}
+static void sampi_adaptive_p_describe(const sampi_sampler *s, sampi_text *t)
+{
+    sampi_say(t, "(target", s->u.adaptive.target);
+    sampi_say(t, "decay", s->u.adaptive.decay);
+    sampi_say_seed(t, "seed", s->seed);
+}
+
+/* One row per sampler. `draws` is part of what decides a token: never change a number. */
+/* clang-format off */
+#define SAMPI_KIND(id, name, draws, apply, llama, accept, reset, build, describe) \
+    static const sampi_kind id = { name, draws, apply, llama, accept, reset, build, describe }
+SAMPI_KIND(SAMPI_LOGIT_BIAS, "logit-bias", 0, sampi_logit_bias_apply, sampi_logit_bias_apply,
+           NULL, NULL, sampi_logit_bias_build, sampi_logit_bias_describe);
+SAMPI_KIND(SAMPI_PENALTIES, "penalties", 0, sampi_penalties_apply, sampi_penalties_apply,
+           sampi_penalties_accept, sampi_penalties_reset, NULL, sampi_penalties_describe);
+SAMPI_KIND(SAMPI_DRY, "dry", 0, sampi_dry_apply, sampi_dry_apply,
+           sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
+SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
+           NULL, NULL, NULL, sampi_top_n_sigma_describe);
+SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL, sampi_top_k_describe);
+SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, sampi_tail_free_apply, sampi_llama_tail_free,
+           NULL, NULL, NULL, sampi_tail_free_describe);
+SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, sampi_min_p_apply, sampi_llama_min_p, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_XTC, "xtc", 2, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL, NULL, sampi_xtc_describe);
+SAMPI_KIND(SAMPI_TEMP, "temp", 0, sampi_temp_apply, sampi_llama_temp, NULL, NULL, NULL, sampi_temp_describe);
+SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, sampi_temp_ext_apply, sampi_llama_temp_ext,
+           NULL, NULL, NULL, sampi_temp_ext_describe);
+SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_DIST, "dist", 1, sampi_dist_apply, sampi_llama_dist, NULL, NULL, NULL, sampi_dist_describe);
+SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, sampi_mirostat_apply, sampi_llama_mirostat,
+           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
+SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
+           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
+SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
+           sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
+SAMPI_KIND(SAMPI_CHAIN, "chain", 0, NULL, NULL, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, NULL, NULL, NULL, NULL, NULL, NULL);
+#undef SAMPI_KIND
+/* clang-format on */
+#define SAMPI_DRAW_KINDS 6 /* one more than the largest number */
+
+static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == &SAMPI_CHAIN; }
+static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == &SAMPI_CUSTOM; }
+
+static void sampi_describe(const sampi_sampler *s, sampi_text *t)
+{
+    if (sampi_is_chain(s)) {
+        for (int32_t i = 0; i < s->u.chain.n; i++) {
+            if (i) sampi_put(t, " -> ");
+            if (sampi_is_chain(s->u.chain.item[i])) sampi_put_char(t, '[');
+            sampi_describe(s->u.chain.item[i], t);
+            if (sampi_is_chain(s->u.chain.item[i])) sampi_put_char(t, ']');
+        }
+        return;
+    }
+    if (s->off) sampi_put_char(t, '?');
+    if (s->status) sampi_put_char(t, '!');
+    sampi_put(t, samp_name(&s->base));
+    if (s->status || !s->kind->describe) return;
+    s->kind->describe(s, t);
+    sampi_put_char(t, ')');
+}
+
+SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!s || (!buf && size)) return SAMP_E_NULL;
+    sampi_put(&t, "logits");
+    if (!sampi_is_chain((const sampi_sampler *)s) || ((const sampi_sampler *)s)->u.chain.n) sampi_put(&t, " -> ");
+    sampi_describe((const sampi_sampler *)s, &t);
+    if (size) buf[t.len < size ? t.len : size - 1] = 0;
+    return (int)t.len;
+}
+
+SAMP_API const char *samp_strerror(int status)
+{
+    switch (status) {
+#define SAMPI_STATUS_TEXT(name, value, text)                                                                         \
+    case value: return text;
+        SAMP_STATUS_LIST(SAMPI_STATUS_TEXT)
+#undef SAMPI_STATUS_TEXT
+        default: return status > 0 ? "ok" : "unknown status";
+    }
+}
+
+/* ================================================================================================== >>params
+   Constructors. Each comes in two: sampi_set_x checks the parameters into a local record, samp_init_x moves it to the
+   heap. So samp_check_params asks the same questions without the heap. */
+
+static sampi_sampler sampi_set_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_LOGIT_BIAS);
+    sampi_need(&t, n >= 0, SAMP_E_RANGE, "n_logit_bias");
+    sampi_need(&t, n <= 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_need(&t, n <= 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    for (int32_t i = 0; i < n && !t.status; i++) {
+        sampi_need_in(&t, bias[i].bias, bias[i].token >= 0 && bias[i].token < n_vocab, "logit_bias");
+        sampi_need(&t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+    }
+    if (t.status) return t;
+    t.off = n == 0;
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    t.part_size[0] = (size_t)n * sizeof *bias;
+    return t;
+}
+
+#define SAMPI_MAX_WINDOW (1 << 22)
+
+static sampi_sampler sampi_set_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_PENALTIES);
+    sampi_need(&t, last_n >= 0 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "penalty_last_n");
+    sampi_need_in(&t, repeat, repeat > 0.0f && repeat <= FLT_MAX, "penalty_repeat");
+    sampi_need_in(&t, freq, fabsf(freq) <= FLT_MAX, "penalty_freq");
+    sampi_need_in(&t, present, fabsf(present) <= FLT_MAX, "penalty_present");
+    if (t.status) return t;
+    t.off = last_n == 0 || (repeat == 1.0f && freq == 0.0f && present == 0.0f);
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    t.u.penalties.ring.cap = (uint32_t)last_n;
+    t.u.penalties.cap = sampi_table_size(last_n);
+    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
+    t.part_size[1] = t.u.penalties.cap * sizeof(sampi_count);
+    return t;
+}
+
+static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
+                                   int32_t allowed, int32_t last_n, const char *const *breakers, size_t n_breakers)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_DRY);
+    sampi_need_in(&t, multiplier, multiplier >= 0.0f && multiplier <= FLT_MAX, "dry_multiplier");
+    sampi_need_in(&t, base, base >= 1.0f && base <= FLT_MAX, "dry_base");
+    sampi_need(&t, allowed >= 0, SAMP_E_RANGE, "dry_allowed_length");
+    sampi_need(&t, last_n >= -1 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "dry_penalty_last_n");
+    sampi_need(&t, n_ctx_train >= 0 && n_ctx_train <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n_ctx_train");
+    if (last_n < 0 || last_n > n_ctx_train) last_n = n_ctx_train;
+    t.off = multiplier == 0.0f || last_n == 0;
+    if (t.off) n_breakers = 0;
+    sampi_need(&t, n_breakers == 0 || breakers, SAMP_E_NULL, "dry_breakers");
+    for (size_t b = 0; b < n_breakers && !t.status; b++) {
+        sampi_need(&t, breakers[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_need(&t, t.status || breakers[b][0], SAMP_E_RANGE, "dry_breakers");
+    }
+    sampi_need(&t, n_breakers == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
+    if (t.status) return t;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed;
+    t.u.dry.ring.cap = (uint32_t)last_n;
+    t.u.dry.cap = sampi_table_size(last_n);
+    t.u.dry.vocab = vocab;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    for (size_t b = 0; b < n_breakers; b++) {
+        size_t n = strlen(breakers[b]);
+        t.u.dry.n_tails += (n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX) - 1;
+    }
+    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
+    t.part_size[1] = t.u.dry.cap * sizeof(sampi_count);
+    t.part_size[2] = (size_t)last_n * sizeof(int32_t);
+    return t;
+}
+
+static sampi_sampler sampi_set_top_n_sigma(float n)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_TOP_N_SIGMA);
+    sampi_need_in(&t, n, fabsf(n) <= FLT_MAX, "top_n_sigma");
+    t.off = n <= 0.0f;
+    t.u.sigma.n = n;
+    return t;
+}
+
+static sampi_sampler sampi_set_top_k(int32_t k)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_TOP_K);
+    t.off = k <= 0;
+    t.u.top_k.k = k;
+    return t;
+}
+
+/* tail_free, typical, top_p: p in (0, 1], 1 = off; min_p: p in [0, 1], 0 = off. */
+static sampi_sampler sampi_set_cut(const sampi_kind *kind, float p, size_t min_keep, const char *field)
+{
+    sampi_sampler t = sampi_blank(kind);
+    bool min_p = kind == &SAMPI_MIN_P;
+    sampi_need_in(&t, p, (min_p ? p >= 0.0f : p > 0.0f) && p <= 1.0f, field);
+    t.off = p == (min_p ? 0.0f : 1.0f);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return t;
+}
+
+static sampi_sampler sampi_set_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_XTC);
+    sampi_need_in(&t, p, p >= 0.0f && p <= 1.0f, "xtc_probability");
+    sampi_need_in(&t, threshold, threshold >= 0.0f && threshold <= 1.0f, "xtc_threshold");
+    t.off = p == 0.0f || threshold > 0.5f;
+    t.seed = seed;
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    return t;
+}
+
+static sampi_sampler sampi_set_temp_ext(const sampi_kind *kind, float temp, float delta, float exponent)
+{
+    sampi_sampler t = sampi_blank(kind);
+    sampi_need_in(&t, temp, temp == 0.0f || (temp >= SAMPI_TEMP_MIN && temp <= SAMPI_TEMP_MAX), "temp");
+    sampi_need_in(&t, delta, delta >= 0.0f && delta <= SAMPI_TEMP_MAX, "dynatemp_range");
+    sampi_need_in(&t, exponent, exponent >= 0.0f && exponent <= 1000.0f, "dynatemp_exponent");
+    t.off = temp == 1.0f && delta == 0.0f;
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return t;
+}
+
+static sampi_sampler sampi_set_dist(uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_DIST);
+    t.seed = seed;
+    return t;
+}
+
+static sampi_sampler sampi_set_mirostat_v2(const sampi_kind *kind, uint64_t seed, float tau, float eta)
+{
+    sampi_sampler t = sampi_blank(kind);
+    sampi_need_in(&t, tau, tau >= 0.0f && tau <= FLT_MAX / 2, "mirostat_tau");
+    sampi_need_in(&t, eta, eta >= 0.0f && eta <= FLT_MAX, "mirostat_eta");
+    t.seed = seed;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    return t;
+}
+
+static sampi_sampler sampi_set_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+{
+    sampi_sampler t = sampi_set_mirostat_v2(&SAMPI_MIROSTAT, seed, tau, eta);
+    sampi_need(&t, n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    sampi_need(&t, m >= 2, SAMP_E_RANGE, "mirostat_m");
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    return t;
+}
+
+static sampi_sampler sampi_set_adaptive_p(float target, float decay, uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_ADAPTIVE_P);
+    sampi_need_in(&t, target, target <= 1.0f && target >= -FLT_MAX, "adaptive_target");
+    sampi_need_in(&t, decay, decay >= 0.0f && decay <= 0.99f, "adaptive_decay");
+    t.seed = seed;
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    return t;
+}
+
+/* The breakers' heads are counted here, not in sampi_set_dry: it takes a walk over the vocabulary. */
+static samp_sampler *sampi_new_dry(sampi_sampler t)
+{
+    if (!t.status && t.u.dry.n_from)
+        t.u.dry.n_heads = sampi_dry_heads(t.u.dry.vocab, t.u.dry.from, t.u.dry.n_from, NULL);
+    t.part_size[3] = t.u.dry.n_tails * sizeof(sampi_tail) + t.u.dry.n_heads * sizeof(sampi_head);
+    return sampi_new(&t);
+}
+
+static samp_sampler *sampi_init(sampi_sampler t) { return t.kind == &SAMPI_DRY ? sampi_new_dry(t) : sampi_new(&t); }
+
+SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+{
+    return sampi_init(sampi_set_logit_bias(n_vocab, n, bias));
+}
+SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
+{
+    return sampi_init(sampi_set_penalties(last_n, repeat, freq, present));
+}
+SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
+                                     int32_t allowed_length, int32_t last_n, const char *const *breakers,
+                                     size_t n_breakers)
+{
+    return sampi_init(
+        sampi_set_dry(vocab, n_ctx_train, multiplier, base, allowed_length, last_n, breakers, n_breakers));
+}
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init(sampi_set_top_n_sigma(n)); }
+SAMP_API samp_sampler *samp_init_top_k(int32_t k) { return sampi_init(sampi_set_top_k(k)); }
+SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
+{
+    return sampi_init(sampi_set_cut(&SAMPI_TAIL_FREE, z, min_keep, "tfs_z"));
+}
+SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
+{
+    return sampi_init(sampi_set_cut(&SAMPI_TYPICAL, p, min_keep, "typ_p"));
+}
+SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep)
+{
+    return sampi_init(sampi_set_cut(&SAMPI_TOP_P, p, min_keep, "top_p"));
+}
+SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep)
+{
+    return sampi_init(sampi_set_cut(&SAMPI_MIN_P, p, min_keep, "min_p"));
+}
+SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed)
+{
+    return sampi_init(sampi_set_xtc(p, t, min_keep, seed));
+}
+SAMP_API samp_sampler *samp_init_temp(float t) { return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, t, 0.0f, 1.0f)); }
+SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent)
+{
+    return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP_EXT, t, delta, exponent));
+}
+SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init(sampi_blank(&SAMPI_SOFTMAX)); }
+SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init(sampi_blank(&SAMPI_GREEDY)); }
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init(sampi_set_dist(seed)); }
+SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+{
+    return sampi_init(sampi_set_mirostat(n_vocab, seed, tau, eta, m));
+}
+SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+{
+    return sampi_init(sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, seed, tau, eta));
+}
+SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
+{
+    return sampi_init(sampi_set_adaptive_p(target, decay, seed));
+}
+
+SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    sampi_need(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
+    t.base.iface = iface;
+    t.base.ctx = ctx;
+    return sampi_init(t);
+}
+
+/* ---- chains from parameters ---- */
+
+SAMP_API samp_params samp_default_params(void)
+{
+    samp_params p;
+    memset(&p, 0, sizeof p);
+    p.top_k = 40;
+    p.top_p = 0.95f;
+    p.min_p = 0.05f;
+    p.typ_p = p.tfs_z = 1.0f;
+    p.top_n_sigma = -1.0f;
+    p.xtc_threshold = 0.1f;
+    p.temp = 0.8f;
+    p.dynatemp_exponent = 1.0f;
+    p.penalty_last_n = 64;
+    p.penalty_repeat = 1.0f;
+    p.dry_base = 1.75f;
+    p.dry_allowed_length = 2;
+    p.dry_penalty_last_n = -1;
+    p.mirostat_tau = 5.0f;
+    p.mirostat_eta = 0.1f;
+    p.adaptive_target = -1.0f;
+    p.adaptive_decay = 0.9f;
+    p.n_ctx_train = 4096;
+    return p;
+}
+
+/* What an order may name: samp_params' own word, llama.cpp's letter, other spellings. */
+typedef struct sampi_step {
+    char letter;
+    const char *name, *alias[3];
+} sampi_step;
+
+enum {
+    SAMPI_STEP_E,
+    SAMPI_STEP_D,
+    SAMPI_STEP_S,
+    SAMPI_STEP_K,
+    SAMPI_STEP_F,
+    SAMPI_STEP_Y,
+    SAMPI_STEP_P,
+    SAMPI_STEP_M,
+    SAMPI_STEP_X,
+    SAMPI_STEP_T,
+    SAMPI_N_STEPS,
+    SAMPI_STEP_END = -1,
+    SAMPI_STEP_BAD = -2
+};
+
+/* clang-format off */
+static const sampi_step SAMPI_STEPS[SAMPI_N_STEPS] = {
+    { 'e', "penalties", { NULL, NULL, NULL } },
+    { 'd', "dry", { NULL, NULL, NULL } },
+    { 's', "top_n_sigma", { "top-n-sigma", NULL, NULL } },
+    { 'k', "top_k", { "top-k", NULL, NULL } },
+    { 'f', "tfs_z", { "tail_free", "tail-free", "tfs" } },
+    { 'y', "typ_p", { "typical", "typical_p", "typ-p" } },
+    { 'p', "top_p", { "top-p", "nucleus", NULL } },
+    { 'm', "min_p", { "min-p", NULL, NULL } },
+    { 'x', "xtc", { NULL, NULL, NULL } },
+    { 't', "temperature", { "temp", "temp_ext", "temp-ext" } },
+};
+/* clang-format on */
+
+static bool sampi_same(const char *text, size_t n, const char *name)
+{
+    return name && strlen(name) == n && !memcmp(text, name, n);
+}
+
+static int sampi_step_of(const char *text, size_t n)
+{
+    for (int i = 0; i < SAMPI_N_STEPS; i++) {
+        const sampi_step *step = &SAMPI_STEPS[i];
+        if (sampi_same(text, n, step->name)) return i;
+        for (int k = 0; k < 3; k++)
+            if (sampi_same(text, n, step->alias[k])) return i;
+    }
+    return SAMPI_STEP_BAD;
+}
+
+/* Take the next step off an order. An order is names with ';' between, or letters; a single name is a name. */
+static int sampi_next_step(const char **order, bool letters)
+{
+    const char *text = *order;
+    if (!*text) return SAMPI_STEP_END;
+    if (letters) {
+        *order = text + 1;
+        for (int i = 0; i < SAMPI_N_STEPS; i++)
+            if (SAMPI_STEPS[i].letter == *text) return i;
+        return SAMPI_STEP_BAD;
+    }
+    size_t n = strcspn(text, ";");
+    *order = text + n + (text[n] == ';');
+    return sampi_step_of(text, n);
+}
+
+static const char *sampi_order_of(const samp_params *p, bool *letters)
+{
+    const char *order = p->order;
+    if (!order) order = p->tfs_z == 1.0f ? "edskypmxt" : "edskfypmxt";
+    *letters = !strchr(order, ';') && sampi_step_of(order, strlen(order)) == SAMPI_STEP_BAD;
+    return order;
+}
+
+static sampi_sampler sampi_set_step(const samp_params *p, int step)
+{
+    static const char *const usual[] = { "\n", ":", "\"", "*" };
+    const char *const *breakers = p->dry_breakers ? p->dry_breakers : usual;
+    size_t n_breakers = p->dry_breakers ? 0 : 4;
+    switch (step) {
+        case SAMPI_STEP_E:
+            return sampi_set_penalties(p->penalty_last_n == -1 ? p->n_ctx_train : p->penalty_last_n,
+                                       p->penalty_repeat, p->penalty_freq, p->penalty_present);
+        case SAMPI_STEP_D:
+            while (p->dry_breakers && breakers[n_breakers]) n_breakers++;
+            return sampi_set_dry(p->vocab, p->n_ctx_train, p->dry_multiplier, p->dry_base, p->dry_allowed_length,
+                                 p->dry_penalty_last_n, breakers, n_breakers);
+        case SAMPI_STEP_S: return sampi_set_top_n_sigma(p->top_n_sigma);
+        case SAMPI_STEP_K: return sampi_set_top_k(p->top_k);
+        case SAMPI_STEP_F: return sampi_set_cut(&SAMPI_TAIL_FREE, p->tfs_z, p->min_keep, "tfs_z");
+        case SAMPI_STEP_Y: return sampi_set_cut(&SAMPI_TYPICAL, p->typ_p, p->min_keep, "typ_p");
+        case SAMPI_STEP_P: return sampi_set_cut(&SAMPI_TOP_P, p->top_p, p->min_keep, "top_p");
+        case SAMPI_STEP_M: return sampi_set_cut(&SAMPI_MIN_P, p->min_p, p->min_keep, "min_p");
+        case SAMPI_STEP_X: return sampi_set_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed);
+        default: return sampi_set_temp_ext(&SAMPI_TEMP_EXT, p->temp, p->dynatemp_range, p->dynatemp_exponent);
+    }
+}
+
+static sampi_sampler sampi_set_last(const samp_params *p)
+{
+    if (p->mirostat == 1) return sampi_set_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100);
+    if (p->mirostat == 2) return sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta);
+    if (p->adaptive_target >= 0.0f) return sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed);
+    if (p->temp == 0.0f) return sampi_blank(&SAMPI_GREEDY);
+    return sampi_set_dist(p->seed);
+}
+
+/* All parameters, also those of samplers that this order leaves out. */
+SAMP_API int samp_check_params(const samp_params *p, const char **field)
+{
+    sampi_sampler bad = sampi_blank(&SAMPI_CHAIN);
+    bool letters;
+    sampi_need(&bad, p != NULL, SAMP_E_NULL, "params");
+    sampi_need(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE, "n_ctx_train");
+    for (int i = 0; i < SAMPI_N_STEPS + 4 && !bad.status; i++) {
+        sampi_sampler t = i < SAMPI_N_STEPS    ? sampi_set_step(p, i)
+                          : i == SAMPI_N_STEPS ? sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)
+                          : i == SAMPI_N_STEPS + 1
+                              ? sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed)
+                          : i == SAMPI_N_STEPS + 2
+                              ? sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta)
+                              : sampi_set_last(p);
+        sampi_need(&bad, !t.status, t.status, t.field);
+    }
+    if (!bad.status) {
+        const char *order = sampi_order_of(p, &letters);
+        for (int step = 0; step != SAMPI_STEP_END;) {
+            step = sampi_next_step(&order, letters);
+            sampi_need(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
+        }
+        sampi_need(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
+        sampi_need(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
+        sampi_need(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
+    }
+    if (field) *field = bad.field;
+    return bad.status;
+}
+
+SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+{
+    samp_sampler *chain = samp_chain_init();
+    sampi_sampler *c = (sampi_sampler *)chain;
+    bool letters;
+    int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
+    if (chain) c->status = bad = samp_check_params(p, &c->field);
+    if (!bad) {
+        const char *order = sampi_order_of(p, &letters);
+        c->rng = p->rng;
+        bad = samp_chain_add(chain, sampi_init(sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)));
+        if (p->mirostat && !bad)
+            bad = samp_chain_add(chain, sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, p->temp, 0.0f, 1.0f)));
+        for (int step; !p->mirostat && !bad && (step = sampi_next_step(&order, letters)) != SAMPI_STEP_END;)
+            bad = samp_chain_add(chain, sampi_init(sampi_set_step(p, step)));
+        if (!bad) bad = samp_chain_add(chain, sampi_init(sampi_set_last(p)));
+        if (bad) { /* parameters were good, so memory it is */
+            samp_free(chain);
+            chain = NULL;
+            bad = SAMP_E_NOMEM;
+        }
+    }
+    if (status) *status = bad;
+    return chain;
+}
+
+/* =================================================================================================== >>chain
+   Applying, accepting, copying: one sampler or many. */
+
+/* Does an apply use random numbers, so that the position moves? */
+static bool sampi_draws(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_draws(s->u.chain.item[i])) return true;
+    return s->kind->draws && !s->off;
+}
+
+static void sampi_save_state(sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
+    if (s->kind->draws && s->part_size[0]) s->now.drawn = sampi_mt_of(s)->drawn;
+    s->before = s->now;
+}
+
+static void sampi_restore_state(sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
+    s->now = s->before;
+    if (!s->kind->draws || !s->part_size[0] || sampi_mt_of(s)->drawn == s->now.drawn) return;
+    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed); /* rare, so the way back may be long */
+    while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
+}
+
+/* Apply s as part of the draw number `position`; ordinal [kind] counts the samplers that have drawn in it so far. */
+static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+{
+    int status = samp_status(&s->base, NULL);
+    if (status) return status;
+    if (sampi_is_custom(s)) return s->base.iface->apply(&s->base, cur);
+    if (sampi_is_chain(s)) {
+        for (int32_t i = 0; i < s->u.chain.n && !status; i++)
+            status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
+        return status;
+    }
+    if ((status = sampi_check(cur)) || s->off) return status;
+    s->at_position = position;
+    s->at_ordinal = ordinal[s->kind->draws]++;
+    return s->rng == SAMP_RNG_MT19937 ? s->kind->apply_llama(s, cur) : s->kind->apply(s, cur);
+}
+
+/* One whole apply: all of it, or nothing of the samplers' state. */
+static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
+{
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    sampi_save_state(s);
+    int status = sampi_run(s, cur, s->position, ordinal);
+    if (!status && must_select) {
+        if (cur->selected < 0 || (size_t)cur->selected >= cur->size)
+            status = SAMP_E_UNSUPPORTED;
+        else if (!(cur->data[cur->selected].logit >= -FLT_MAX))
+            status = SAMP_E_EMPTY;
+    }
+    if (status)
+        sampi_restore_state(s);
+    else if (sampi_draws(s))
+        s->position++;
+    return status;
+}
+
+SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    return s && cur ? sampi_apply((sampi_sampler *)s, cur, false) : SAMP_E_NULL;
+}
+
+SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (token < 0) return SAMP_E_RANGE;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    if (sampi_is_custom(s)) status = s->base.iface->accept ? s->base.iface->accept(sampler, token) : SAMP_OK;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
+        int bad = samp_accept(&s->u.chain.item[i]->base, token);
+        if (!status) status = bad;
+    }
+    if (status) return status;
+    if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
+    if (s->kind->accept && !s->off) s->kind->accept(s, token);
+    s->perf.n_accept++;
+    return SAMP_OK;
+}
+
+SAMP_API const char *samp_name(const samp_sampler *s)
+{
+    if (!s) return "";
+    const sampi_sampler *t = (const sampi_sampler *)s;
+    return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : t->kind->name;
+}
+
+SAMP_API void samp_reset(samp_sampler *sampler)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || s->status) return;
+    if (sampi_is_custom(s) && s->base.iface->reset) s->base.iface->reset(sampler);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_reset(&s->u.chain.item[i]->base);
+    if (sampi_is_chain(s)) s->u.chain.ring.size = s->u.chain.ring.head = 0;
+    sampi_reset_state(s);
+    samp_perf_reset(sampler);
+}
+
+static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    if (!s->status && iface->clone) return iface->clone(&s->base);
+    sampi_need(&t, !s->status, s->status, s->field);
+    sampi_need(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
+    if (!t.status) t.base.iface = iface;
+    return sampi_new(&t);
+}
+
+static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
+{
+    sampi_sampler *c = (sampi_sampler *)samp_chain_init();
+    if (!c) return NULL;
+    c->rng = s->rng;
+    if (samp_set_n_prev(&c->base, s->u.chain.ring.cap) == SAMP_OK) {
+        for (int32_t i = 0; i < s->u.chain.n; i++) {
+            samp_sampler *item = samp_clone(&s->u.chain.item[i]->base);
+            samp_chain_add(&c->base, item);
+            if (!item || c->status) {
+                samp_free(&c->base);
+                return NULL;
+            }
+        }
+        memcpy(c->u.chain.prev, s->u.chain.prev, s->u.chain.ring.cap * sizeof(samp_token));
+        c->u.chain.ring = s->u.chain.ring;
+        c->status = s->status;
+        c->field = s->field;
+        c->position = s->position;
+        c->perf = s->perf;
+        return &c->base;
+    }
+    samp_free(&c->base);
+    return NULL;
+}
+
+SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return NULL;
+    if (sampi_is_custom(s)) return sampi_clone_custom(s);
+    if (sampi_is_chain(s)) return sampi_clone_chain(s);
+    size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
+    sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
+    if (!c) return NULL;
+    memcpy(c, s, size);
+    c->base.ctx = c;
+    c->work = NULL;
+    c->n_work = 0;
+    return &c->base;
+}
+
+SAMP_API void samp_free(samp_sampler *sampler)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return;
+    if (s->base.iface->free) s->base.iface->free(sampler);
+    if (sampi_is_chain(s)) {
+        for (int32_t i = 0; i < s->u.chain.n; i++) samp_free(&s->u.chain.item[i]->base);
+        SAMP_FREE(s->u.chain.item);
+        SAMP_FREE(s->u.chain.prev);
+    }
+    SAMP_FREE(s->work);
+    SAMP_FREE(s);
+}
+
+/* Samplers outside of chains are called through these, so that iface is never NULL. */
+static const samp_sampler_i *sampi_builtin(void)
+{
+    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL };
+    return &iface;
+}
+
+/* ---- the chain itself ---- */
+
+SAMP_API samp_sampler *samp_chain_init(void)
+{
+    sampi_sampler t = sampi_blank(&SAMPI_CHAIN);
+    samp_sampler *chain = sampi_new(&t);
+    if (chain && samp_set_n_prev(chain, 64) != SAMP_OK) {
+        samp_free(chain);
+        return NULL;
+    }
+    return chain;
+}
+
+static bool sampi_contains_sampler(const sampi_sampler *s, const sampi_sampler *what)
+{
+    if (s == what) return true;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_contains_sampler(s->u.chain.item[i], what)) return true;
+    return false;
+}
+
+static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
+{
+    if (!c->status) c->status = status, c->field = field;
+    return status;
+}
+
+SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+{
+    sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
+    if (!c || !sampi_is_chain(c)) {
+        samp_free(sampler);
+        return c ? SAMP_E_RANGE : SAMP_E_NULL;
+    }
+    if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    if (sampi_contains_sampler(c, s) || sampi_contains_sampler(s, c))
+        return sampi_chain_error(c, SAMP_E_RANGE, "sampler");
+    if (c->u.chain.n == c->u.chain.cap) {
+        int32_t cap = c->u.chain.cap ? 2 * c->u.chain.cap : 16;
+        sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)cap * sizeof *item);
+        if (!item) {
+            samp_free(sampler);
+            return sampi_chain_error(c, SAMP_E_NOMEM, "sampler");
+        }
+        if (c->u.chain.n) memcpy(item, c->u.chain.item, (size_t)c->u.chain.n * sizeof *item);
+        SAMP_FREE(c->u.chain.item);
+        c->u.chain.item = item;
+        c->u.chain.cap = cap;
+    }
+    c->u.chain.item[c->u.chain.n++] = s;
+    if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
+    return samp_status(sampler, NULL);
+}
+
+SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
+{
+    const sampi_sampler *c = (const sampi_sampler *)chain;
+    return c && sampi_is_chain(c) && i >= 0 && i < c->u.chain.n ? &c->u.chain.item[i]->base : NULL;
+}
+
+SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
+{
+    const sampi_sampler *c = (const sampi_sampler *)chain;
+    return c && sampi_is_chain(c) ? c->u.chain.n : 0;
+}
+
+SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
+{
+    sampi_sampler *c = (sampi_sampler *)chain;
+    samp_sampler *s = samp_chain_get(chain, i);
+    if (!s) return NULL;
+    c->u.chain.n--;
+    memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
+    return s;
+}
+
+SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    int status = s ? s->status : SAMP_E_NULL;
+    if (field) *field = s ? s->field : NULL;
+    for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
+        status = samp_status(&s->u.chain.item[i]->base, field);
+    return status;
+}
+
+SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (kind != SAMP_RNG_PHILOX && kind != SAMP_RNG_MT19937) return SAMP_E_RANGE;
+    s->rng = kind;
+    s->position = 0;
+    sampi_seed(s);
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_set_rng(&s->u.chain.item[i]->base, kind);
+    return SAMP_OK;
+}
+
+SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return 0;
+    for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
+        if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
+    return s->seed;
+}
+
+SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
+
+SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
+{
+    if (!s) return SAMP_E_NULL;
+    ((sampi_sampler *)s)->position = position;
+    return SAMP_OK;
+}
+
+SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
+{
+    const sampi_sampler *c = (const sampi_sampler *)chain;
+    if (!c || !sampi_is_chain(c) || !out) return 0;
+    if (n > c->u.chain.ring.size) n = c->u.chain.ring.size;
+    for (size_t i = 0; i < n; i++) out[i] = sampi_ring_at(&c->u.chain.ring, c->u.chain.prev, (uint32_t)(n - 1 - i));
+    return n;
+}
+
+SAMP_API samp_token samp_last(const samp_sampler *chain)
+{
+    samp_token last;
+    if (!chain) return SAMP_E_NULL;
+    return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
+}
+
+SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
+{
+    sampi_sampler *c = (sampi_sampler *)chain;
+    if (!c) return SAMP_E_NULL;
+    if (!sampi_is_chain(c) || n > (size_t)1 << 20) return SAMP_E_RANGE;
+    samp_token *prev = (samp_token *)SAMP_MALLOC((n ? n : 1) * sizeof *prev);
+    if (!prev) return SAMP_E_NOMEM;
+    memset(prev, 0, (n ? n : 1) * sizeof *prev);
+    SAMP_FREE(c->u.chain.prev);
+    c->u.chain.prev = prev;
+    c->u.chain.ring.cap = (uint32_t)n;
+    c->u.chain.ring.size = c->u.chain.ring.head = 0;
+    return SAMP_OK;
+}
+
+SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
+{
+    samp_perf_data none = { 0, 0, 0 };
+    return s ? ((const sampi_sampler *)s)->perf : none;
+}
+
+SAMP_API void samp_perf_reset(samp_sampler *s)
+{
+    if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
+}
+
+/* ================================================================================================== >>sample */
+
+SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (n_vocab <= s->n_work) return SAMP_OK;
+    samp_token_data *work = (samp_token_data *)SAMP_MALLOC(n_vocab * sizeof *work);
+    if (!work) return SAMP_E_NOMEM;
+    SAMP_FREE(s->work);
+    s->work = work;
+    s->n_work = n_vocab;
+    return SAMP_OK;
+}
+
+/* The definition of a token: the array of all candidates, through the samplers one by one. */
+static samp_token sampi_draw_by_steps(sampi_sampler *s, const float *logits, size_t n_vocab)
+{
+    int status = samp_status(&s->base, NULL);
+    if (status) return status;
+    if (n_vocab == 0) return SAMP_E_EMPTY;
+    if ((status = samp_reserve(&s->base, n_vocab))) return status;
+    samp_token_data_array cur = { s->work, n_vocab, -1, false };
+    for (size_t i = 0; i < n_vocab; i++) {
+        cur.data[i].id = (samp_token)i;
+        cur.data[i].logit = logits[i] + 0.0f; /* -0 becomes +0 */
+        cur.data[i].p = 0.0f;
+    }
+    if ((status = sampi_check(&cur)) || (status = sampi_apply(s, &cur, true))) return status;
+    return cur.data[cur.selected].id;
+}
+
+SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
+{
+    if (!s || !logits) return SAMP_E_NULL;
+    samp_perf_data *perf = &((sampi_sampler *)s)->perf;
+#ifdef SAMP_CLOCK
+    uint64_t start = SAMP_CLOCK();
+#endif
+    samp_token token = sampi_draw_by_steps((sampi_sampler *)s, logits, n_vocab);
+    if (token >= 0) perf->n_sample++;
+#ifdef SAMP_CLOCK
+    perf->t_sample_ns += SAMP_CLOCK() - start;
+#endif
+    return token;
+}
+
+SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
+{
+    samp_token token = samp_draw(s, logits, n_vocab);
+    int status = token >= 0 ? samp_accept(s, token) : SAMP_OK;
+    return status ? status : token;
+}
+
+#endif /* SAMPLING_IMPLEMENTATION */
+
+/* MIT License
+
+   Copyright (c) 2026 the sampling.h authors
+
+   Permission is hereby granted, free of charge, to any person obtaining a copy of this software and associated
+   documentation files (the "Software"), to deal in the Software without restriction, including without limitation the
+   rights to use, copy, modify, merge, publish, distribute, sublicense, and/or sell copies of the Software, and to
+   permit persons to whom the Software is furnished to do so, subject to the following conditions:
+
+   The above copyright notice and this permission notice shall be included in all copies or substantial portions of
+   the Software.
+
+   THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT NOT LIMITED TO
+   THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND NONINFRINGEMENT. IN NO EVENT SHALL THE
+   AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT,
+   TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE
+   SOFTWARE. */
