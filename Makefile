@@ -1,0 +1,105 @@
+# sampling.h: `make demo` and `make test` are all that most people need; `make help` lists the rest.
+
+CC ?= cc
+CXX ?= c++
+CFLAGS ?= -O2 -g
+ARGS ?=
+
+B := build
+WARN := -Wall -Wextra -Wpedantic
+C11 := -std=c11 $(WARN) -I.
+TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+TEST_DEPS := sampling.h tests/test.h $(wildcard tests/data/*) $(wildcard bench/*.h)
+COMPILERS := $(foreach c,gcc clang,$(if $(shell command -v $(c)),$(c)))
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+## help: list the targets
+help:
+	@sed -n 's/^## \([a-z0-9-]*\): \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+
+# ---------------------------------------------------------------------------------------------------- demo
+
+## demo: a small real language model tells a story; needs only a C compiler (ARGS="--show --temp 1.2 ...")
+demo: $(B)/tales
+	@./$(B)/tales $(ARGS)
+
+$(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
+	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) -I. $< -o $@ -lm
+
+# ---------------------------------------------------------------------------------------------------- tests
+
+## test: build and run the tests, installing what they need
+test: need-deps run-tests test-compile test-namespace
+	@echo "make test: all passed"
+
+## run-tests: the cmocka programs only
+run-tests: $(TESTS:%=$(B)/%.passed)
+
+$(B)/%.passed: $(B)/%
+	@echo "== $*"
+	@./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
+	@sed -n 's/^\[==========\] //p' $(B)/$*.log | tail -n 1
+	@touch $@
+
+$(B)/test_%: tests/test_%.c $(TEST_DEPS) | $(B)
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm
+
+## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
+test-compile: tests/compile.sh sampling.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
+
+## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
+test-namespace: tests/namespace.sh sampling.h | $(B)
+	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+
+## test-readme: the README's quick start compiles and prints what it says
+test-readme: tests/readme.sh README.md sampling.h | $(B)
+	@CC="$(CC)" sh tests/readme.sh $(B)/readme
+
+## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
+test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
+
+## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
+test-sanitize: $(TESTS:%=$(B)/san/%)
+	@set -e; for t in $(TESTS); do echo "== $$t (sanitizers)"; \
+	  ./$(B)/san/$$t > $(B)/san/$$t.log 2>&1 || { tail -n 60 $(B)/san/$$t.log; exit 1; }; done
+
+$(B)/san/test_%: tests/test_%.c $(TEST_DEPS) | $(B)/san
+	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lcmocka -lm
+
+## test-valgrind: all tests under valgrind
+test-valgrind: $(TESTS:%=$(B)/%)
+	@set -e; for t in $(TESTS); do echo "== $$t (valgrind)"; \
+	  SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$(B)/$$t > $(B)/$$t.vg 2>&1 \
+	    || { tail -n 60 $(B)/$$t.vg; exit 1; }; done
+
+## ci: everything that .ci/run runs after make deps
+ci: test test-readme test-math test-sanitize test-valgrind
+	@echo "make ci: all passed"
+
+# ---------------------------------------------------------------------------------------------------- tools
+
+## deps: install what the tests need (Debian packages, with sudo if not root)
+deps:
+	@sh tests/deps.sh install
+
+need-deps:
+	@sh tests/deps.sh check || sh tests/deps.sh install
+
+## format: apply .clang-format to every C file
+format:
+	clang-format -i sampling.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch])
+
+## clean: remove build/
+clean:
+	rm -rf $(B)
+
+$(B) $(B)/san:
+	@mkdir -p $@
+
+.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-sanitize test-valgrind ci \
+        deps need-deps format clean

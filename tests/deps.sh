@@ -1,0 +1,38 @@
+#!/bin/sh
+# What the tests need beyond gcc and make.   deps.sh check: is it all there?   deps.sh install: get what is missing.
+set -eu
+
+# A package, and how to see that it is there.
+list() {
+    cat <<'EOF'
+libcmocka-dev            test -e /usr/include/cmocka.h
+clang                    command -v clang
+g++                      command -v g++
+libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
+valgrind                 command -v valgrind
+gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
+qemu-user                command -v qemu-aarch64
+EOF
+}
+
+missing=$(list | while read -r package probe; do
+    sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
+done)
+
+if [ -z "$missing" ]; then
+    [ "$1" = check ] || echo "deps: everything is there"
+    exit 0
+fi
+[ "$1" = install ] || exit 1
+
+echo "deps: installing with apt-get: $missing"
+as_root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo > /dev/null || { echo "deps: not root and no sudo; please install: $missing" >&2; exit 1; }
+    as_root=sudo
+fi
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get update -qq
+# shellcheck disable=SC2086
+$as_root apt-get install -y -qq --no-install-recommends $missing
