@@ -290,8 +290,8 @@ SAMP_API samp_sampler *samp_chain_init(void);
 
 /* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
-              SAMP_E_NULL, SAMP_E_NOMEM (the chain carries it); SAMP_E_RANGE: s is in the chain already, or contains
-              it. */
+              else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
+              SAMP_E_RANGE: s is in the chain already, or contains it, and nothing has changed. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
@@ -379,7 +379,7 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
    among them:
      c > 0:   l = l <= 0 ? l * repeat : l / repeat;   l -= c * freq + present
      Range    last_n in [0, 2^22], 0 = off; repeat > 0, 1 = off; freq, present finite, 0 = off.
-     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  20 to 36 bytes per last_n.
+     Leaves   sorted = false. Results beyond +-FLT_MAX become +-FLT_MAX.   Memory  12 bytes per last_n.
      Source   Keskar et al. 2019 (CTRL) with Hugging Face's sign rule; OpenAI's frequency and presence penalties;
               llama.cpp. */
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
@@ -659,11 +659,11 @@ static double sampi_exp2_poly(double f)
     return fma(p, f, 1.0);
 }
 
-/* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -64. */
+/* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
 static double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
-    d = d > -64.0 ? d : -64.0;
+    d = d > -700.0 ? d : -700.0;
     double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
     double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
@@ -972,13 +972,13 @@ typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and how often, in an open-addressing table. */
+/* A token and a number that belongs to it. */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
 } sampi_count;
 
-/* One way for a breaker to begin: with this token, continued by tail [n] (n = 0: the token contains it). */
+/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a tail. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -1042,18 +1042,17 @@ struct sampi_sampler {
         struct {
             float repeat, freq, present;
             sampi_ring ring;
-            uint32_t cap;
-        } penalties; /* 0: ring, 1: counts [cap] */
+            uint32_t n;
+        } penalties; /* part 0: ring, 1: counts [n], room for ring.cap */
         struct {
             float multiplier, base;
             int32_t allowed;
             sampi_ring ring;
-            uint32_t cap;
             const samp_vocab *vocab;
             const char *const *from;
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts [cap], 2: lengths [ring.cap] i32, 3: tails, then heads */
+        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads */
         sampi_chain chain;
     } u;
 };
@@ -1154,57 +1153,47 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-static uint32_t sampi_table_size(int32_t n)
+/* Tokens and a number for each, sorted by token: list [n]. Where the token is, or belongs. */
+static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
-    uint32_t cap = 4;
-    while (cap < 2 * (uint32_t)n) cap *= 2;
-    return cap;
-}
-
-static void sampi_table_clear(sampi_count *table, uint32_t cap) { memset(table, 0xFF, cap * sizeof *table); }
-
-static uint32_t sampi_table_home(samp_token token, uint32_t cap)
-{
-    return ((uint32_t)token * 0x9E3779B9u >> 7) & (cap - 1);
-}
-
-/* The token's entry, or the free one (token -1) where it belongs. The table is never more than half full. */
-static sampi_count *sampi_table_find(sampi_count *table, uint32_t cap, samp_token token)
-{
-    uint32_t i = sampi_table_home(token, cap);
-    while (table[i].token != token && table[i].token != -1) i = (i + 1) & (cap - 1);
-    return &table[i];
-}
-
-static void sampi_table_remove(sampi_count *table, uint32_t cap, sampi_count *entry)
-{
-    uint32_t hole = (uint32_t)(entry - table);
-    for (uint32_t i = hole; table[i = (i + 1) & (cap - 1)].token != -1;) {
-        uint32_t home = sampi_table_home(table[i].token, cap);
-        if (((i - home) & (cap - 1)) < ((i - hole) & (cap - 1))) continue; /* it would move before its home */
-        table[hole] = table[i];
-        hole = i;
+    uint32_t lo = 0;
+    while (n > 0) {
+        uint32_t half = n / 2;
+        if (list[lo + half].token < token)
+            lo += half + 1, n -= half + 1;
+        else
+            n = half;
     }
-    table[hole].token = -1;
+    return lo;
 }
 
-/* Change the logits of the tokens in a table: at once if they all stand at data[id], else by looking each candidate
-   up. */
-static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, sampi_count *table, uint32_t cap,
+/* The entry of a token, made with count 0 if there is none. */
+static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
+{
+    uint32_t i = sampi_count_find(list, *n, token);
+    if (i == *n || list[i].token != token) {
+        memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
+        list[i].token = token;
+        list[i].count = 0;
+        (*n)++;
+    }
+    return &list[i];
+}
+
+/* Change the logits of the tokens in a list: at once if they all stand at data[id], else by looking up each candidate. */
+static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
-    bool dense = true;
-    for (uint32_t i = 0; i < cap && dense; i++) {
-        samp_token token = table[i].token;
-        dense = token == -1 || ((size_t)token < cur->size && cur->data[token].id == token);
+    samp_token_data *d = cur->data;
+    bool dense = n == 0 || ((size_t)list[n - 1].token < cur->size && d[list[n - 1].token].id == list[n - 1].token);
+    for (uint32_t i = 0; i < n && dense; i++) dense = d[list[i].token].id == list[i].token;
+    for (uint32_t i = 0; i < n && dense; i++) {
+        samp_token token = list[i].token;
+        d[token].logit = change(s, d[token].logit, &list[i]);
     }
-    for (uint32_t i = 0; i < cap && dense; i++) {
-        samp_token token = table[i].token;
-        if (token != -1) cur->data[token].logit = change(s, cur->data[token].logit, &table[i]);
-    }
-    for (size_t i = 0; i < cur->size && !dense; i++) {
-        sampi_count *entry = sampi_table_find(table, cap, cur->data[i].id);
-        if (entry->token != -1) cur->data[i].logit = change(s, cur->data[i].logit, entry);
+    for (size_t k = 0; k < cur->size && !dense; k++) {
+        uint32_t i = sampi_count_find(list, n, d[k].id);
+        if (i < n && list[i].token == d[k].id) d[k].logit = change(s, d[k].logit, &list[i]);
     }
     cur->sorted = false;
 }
@@ -1237,39 +1226,35 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- penalties ---- */
 
-static sampi_count *sampi_penalties_table(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
+static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
 static void sampi_penalties_reset(sampi_sampler *s)
 {
-    s->u.penalties.ring.size = s->u.penalties.ring.head = 0;
-    sampi_table_clear(sampi_penalties_table(s), s->u.penalties.cap);
+    s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_count *table = sampi_penalties_table(s);
-    uint32_t cap = s->u.penalties.cap;
+    sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
     if (old >= 0) {
-        sampi_count *entry = sampi_table_find(table, cap, old);
-        if (--entry->count == 0) sampi_table_remove(table, cap, entry);
+        uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
+        if (--list[i].count == 0) memmove(&list[i], &list[i + 1], (--s->u.penalties.n - i) * sizeof *list);
     }
-    sampi_count *entry = sampi_table_find(table, cap, token);
-    if (entry->token == -1) entry->token = token, entry->count = 0;
-    entry->count++;
+    sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
-    l = l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat;
+    l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
     float fall = sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
-    return sampi_finite(sampi_roundf(l) - fall);
+    return sampi_finite(l - fall);
 }
 
 static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_patch(s, cur, sampi_penalties_table(s), s->u.penalties.cap, sampi_penalties_change);
+    sampi_patch(s, cur, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
     return SAMP_OK;
 }
 
@@ -1278,11 +1263,11 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 #define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
 #define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* Text to tokens by the vocabulary's tokenizer, or by greedy longest match. */
+/* Text to tokens by the vocabulary's tokenizer, or by greedy longest match: how many, or -1 if no tokens spell it. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
-    if (v->tokenize) return v->tokenize(v, text, n, out, n_max);
-    int32_t n_out = 0;
+    int32_t n_out = v->tokenize ? v->tokenize(v, text, n, out, n_max) : 0;
+    if (v->tokenize) return n_out > 0 ? n_out : -1;
     while (n > 0 && n_out < n_max) {
         size_t best = 0;
         for (samp_token t = 0; t < v->n_vocab; t++) {
@@ -1292,7 +1277,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
             best = len;
             out[n_out] = t;
         }
-        if (best == 0) break;
+        if (best == 0) return -1;
         n_out++, text += best, n -= best;
     }
     return n_out;
@@ -1387,7 +1372,7 @@ static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
         int32_t longest = -1;
         for (size_t h = sampi_dry_find(s, t); h < s->u.dry.n_heads && head[h].token == t; h++) {
             int32_t len = head[h].tail < 0 ? 0 : tail[head[h].tail].n, k = 0;
-            if (len <= longest || len > i) continue;
+            if (len <= longest || len > i) continue; /* a tail that no tokens spell has length -1 */
             while (k < len && tail[head[h].tail].token[k] == sampi_ring_at(ring, token, (uint32_t)(i - 1 - k))) k++;
             if (k == len) longest = len;
         }
@@ -1437,27 +1422,29 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
     return sampi_finite(l - fall);
 }
 
-static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
+/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how many. */
+static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
-    if (n <= allowed) return SAMP_OK;
-    int32_t limit = sampi_dry_limit(s, n);
-    if (limit < allowed) return SAMP_OK;
+    if (n <= allowed) return 0;
+    int32_t limit = sampi_dry_limit(s, n), *z = (int32_t *)sampi_part(s, 2);
     const samp_token *token = (const samp_token *)sampi_part(s, 0);
-    sampi_count *table = (sampi_count *)sampi_part(s, 1);
-    int32_t *z = (int32_t *)sampi_part(s, 2);
+    uint32_t n_list = 0;
+    if (limit < allowed) return 0;
     sampi_dry_lengths(s, n, limit, z);
-    sampi_table_clear(table, s->u.dry.cap);
-    for (int32_t k = 1; k < n; k++) { /* the token behind a repetition would lengthen it */
+    for (int32_t k = 1; k < n; k++) {
         if (z[k] < allowed) continue;
-        samp_token next = sampi_ring_at(&s->u.dry.ring, token, (uint32_t)(k - 1));
-        sampi_count *entry = sampi_table_find(table, s->u.dry.cap, next);
-        if (entry->token == -1)
-            entry->token = next, entry->count = z[k];
-        else if (entry->count < z[k])
-            entry->count = z[k];
+        sampi_count *entry = sampi_count_at(list, &n_list, sampi_ring_at(&s->u.dry.ring, token, (uint32_t)(k - 1)));
+        if (entry->count < z[k]) entry->count = z[k];
     }
-    sampi_patch(s, cur, table, s->u.dry.cap, sampi_dry_change);
+    return n_list;
+}
+
+static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    uint32_t n = sampi_dry_list(s, list);
+    if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
     return SAMP_OK;
 }
 
@@ -1605,8 +1592,8 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
         if (sampi_masked(cur->data[i].logit) || sampi_weight(r.max, cur->data[i].logit) < need) continue;
         if (above++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[least], &cur->data[i])) least = i;
     }
-    sampi_set_p(cur, &r, cur->size);
     if (above < 2 || r.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    sampi_set_p(cur, &r, cur->size);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++) {
         bool out = !sampi_masked(cur->data[i].logit) && sampi_weight(r.max, cur->data[i].logit) >= need && i != least;
@@ -1898,6 +1885,7 @@ static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
     float sigma = (float)sqrt((double)(squares / count)), least = max - sampi_roundf(s->u.sigma.n * sigma);
     for (size_t i = 0; i < cur->size; i++)
         if (cur->data[i].logit < least) cur->data[i].logit = -INFINITY;
+    sampi_recheck_order(cur);
     return SAMP_OK;
 }
 
@@ -2011,6 +1999,7 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
     if (!(t > 0.0f)) sampi_mask_but(cur, sampi_llama_argmax(cur));
     for (size_t i = 0; t > 0.0f && i < cur->size; i++)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
+    sampi_recheck_order(cur);
 }
 
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
@@ -2405,9 +2394,8 @@ static sampi_sampler sampi_set_penalties(int32_t last_n, float repeat, float fre
     t.u.penalties.freq = freq;
     t.u.penalties.present = present;
     t.u.penalties.ring.cap = (uint32_t)last_n;
-    t.u.penalties.cap = sampi_table_size(last_n);
     t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = t.u.penalties.cap * sizeof(sampi_count);
+    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
     return t;
 }
 
@@ -2434,7 +2422,6 @@ static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train,
     t.u.dry.base = base;
     t.u.dry.allowed = allowed;
     t.u.dry.ring.cap = (uint32_t)last_n;
-    t.u.dry.cap = sampi_table_size(last_n);
     t.u.dry.vocab = vocab;
     t.u.dry.from = breakers;
     t.u.dry.n_from = n_breakers;
@@ -2443,7 +2430,7 @@ static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train,
         t.u.dry.n_tails += (n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX) - 1;
     }
     t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = t.u.dry.cap * sizeof(sampi_count);
+    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
     t.part_size[2] = (size_t)last_n * sizeof(int32_t);
     return t;
 }
@@ -2712,7 +2699,8 @@ static int sampi_next_step(const char **order, bool letters)
         return SAMPI_STEP_BAD;
     }
     size_t n = strcspn(text, ";");
-    *order = text + n + (text[n] == ';');
+    *order = text + n +
+             (text[n] == ';' && text[n + 1]); /* a ';' at the end is followed by an empty name, which is bad */
     return sampi_step_of(text, n);
 }
 
@@ -2776,7 +2764,7 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
     }
     if (!bad.status) {
         const char *order = sampi_order_of(p, &letters);
-        for (int step = 0; step != SAMPI_STEP_END;) {
+        for (int step = 0; step != SAMPI_STEP_END && !bad.status;) {
             step = sampi_next_step(&order, letters);
             sampi_need(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
         }
@@ -2882,23 +2870,28 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return s && cur ? sampi_apply((sampi_sampler *)s, cur, false) : SAMP_E_NULL;
 }
 
+/* Custom samplers are told first: only they can refuse, and then the built-in ones have not changed. */
+static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
+{
+    int status = SAMP_OK;
+    if (sampi_is_custom(s) && custom && s->base.iface->accept) status = s->base.iface->accept(&s->base, token);
+    if (sampi_is_custom(s) == custom) s->perf.n_accept += !status;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+        status = sampi_accept(s->u.chain.item[i], token, custom);
+    if (custom || sampi_is_custom(s)) return status;
+    if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
+    if (s->kind->accept && !s->off) s->kind->accept(s, token);
+    return SAMP_OK;
+}
+
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
-    if (status) return status;
-    if (sampi_is_custom(s)) status = s->base.iface->accept ? s->base.iface->accept(sampler, token) : SAMP_OK;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
-        int bad = samp_accept(&s->u.chain.item[i]->base, token);
-        if (!status) status = bad;
-    }
-    if (status) return status;
-    if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
-    if (s->kind->accept && !s->off) s->kind->accept(s, token);
-    s->perf.n_accept++;
-    return SAMP_OK;
+    if (!status) status = sampi_accept(s, token, true);
+    return status ? status : sampi_accept(s, token, false);
 }
 
 SAMP_API const char *samp_name(const samp_sampler *s)
@@ -2917,59 +2910,6 @@ SAMP_API void samp_reset(samp_sampler *sampler)
     if (sampi_is_chain(s)) s->u.chain.ring.size = s->u.chain.ring.head = 0;
     sampi_reset_state(s);
     samp_perf_reset(sampler);
-}
-
-static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
-{
-    const samp_sampler_i *iface = s->base.iface;
-    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
-    if (!s->status && iface->clone) return iface->clone(&s->base);
-    sampi_need(&t, !s->status, s->status, s->field);
-    sampi_need(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
-    if (!t.status) t.base.iface = iface;
-    return sampi_new(&t);
-}
-
-static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
-{
-    sampi_sampler *c = (sampi_sampler *)samp_chain_init();
-    if (!c) return NULL;
-    c->rng = s->rng;
-    if (samp_set_n_prev(&c->base, s->u.chain.ring.cap) == SAMP_OK) {
-        for (int32_t i = 0; i < s->u.chain.n; i++) {
-            samp_sampler *item = samp_clone(&s->u.chain.item[i]->base);
-            samp_chain_add(&c->base, item);
-            if (!item || c->status) {
-                samp_free(&c->base);
-                return NULL;
-            }
-        }
-        memcpy(c->u.chain.prev, s->u.chain.prev, s->u.chain.ring.cap * sizeof(samp_token));
-        c->u.chain.ring = s->u.chain.ring;
-        c->status = s->status;
-        c->field = s->field;
-        c->position = s->position;
-        c->perf = s->perf;
-        return &c->base;
-    }
-    samp_free(&c->base);
-    return NULL;
-}
-
-SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
-{
-    const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return NULL;
-    if (sampi_is_custom(s)) return sampi_clone_custom(s);
-    if (sampi_is_chain(s)) return sampi_clone_chain(s);
-    size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
-    sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
-    if (!c) return NULL;
-    memcpy(c, s, size);
-    c->base.ctx = c;
-    c->work = NULL;
-    c->n_work = 0;
-    return &c->base;
 }
 
 SAMP_API void samp_free(samp_sampler *sampler)
@@ -3020,21 +2960,14 @@ static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
     return status;
 }
 
-SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+/* Put s at the end, as it is; frees it if there is no memory. */
+static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
-    sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
-    if (!c || !sampi_is_chain(c)) {
-        samp_free(sampler);
-        return c ? SAMP_E_RANGE : SAMP_E_NULL;
-    }
-    if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
-    if (sampi_contains_sampler(c, s) || sampi_contains_sampler(s, c))
-        return sampi_chain_error(c, SAMP_E_RANGE, "sampler");
     if (c->u.chain.n == c->u.chain.cap) {
         int32_t cap = c->u.chain.cap ? 2 * c->u.chain.cap : 16;
         sampi_sampler **item = (sampi_sampler **)SAMP_MALLOC((size_t)cap * sizeof *item);
         if (!item) {
-            samp_free(sampler);
+            samp_free(&s->base);
             return sampi_chain_error(c, SAMP_E_NOMEM, "sampler");
         }
         if (c->u.chain.n) memcpy(item, c->u.chain.item, (size_t)c->u.chain.n * sizeof *item);
@@ -3043,6 +2976,20 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
         c->u.chain.cap = cap;
     }
     c->u.chain.item[c->u.chain.n++] = s;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+{
+    sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
+    if (!c || !sampi_is_chain(c)) {
+        samp_free(sampler);
+        return c ? SAMP_E_RANGE : SAMP_E_NULL;
+    }
+    if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    if (sampi_contains_sampler(c, s) || sampi_contains_sampler(s, c)) return SAMP_E_RANGE;
+    int status = sampi_chain_push(c, s);
+    if (status) return status;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
@@ -3067,6 +3014,57 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;
+}
+
+/* ---- copying ---- */
+
+static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    if (!s->status && iface->clone) return iface->clone(&s->base);
+    sampi_need(&t, !s->status, s->status, s->field);
+    sampi_need(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
+    if (!t.status) t.base.iface = iface;
+    return sampi_new(&t);
+}
+
+static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
+{
+    sampi_sampler *c = (sampi_sampler *)samp_chain_init();
+    bool good = c && samp_set_n_prev(&c->base, s->u.chain.ring.cap) == SAMP_OK;
+    for (int32_t i = 0; good && i < s->u.chain.n; i++) {
+        sampi_sampler *item = (sampi_sampler *)samp_clone(&s->u.chain.item[i]->base);
+        good = item && sampi_chain_push(c, item) == SAMP_OK;
+    }
+    if (!good) {
+        samp_free(c ? &c->base : NULL);
+        return NULL;
+    }
+    memcpy(c->u.chain.prev, s->u.chain.prev, s->u.chain.ring.cap * sizeof(samp_token));
+    c->u.chain.ring = s->u.chain.ring;
+    c->rng = s->rng;
+    c->status = s->status;
+    c->field = s->field;
+    c->position = s->position;
+    c->perf = s->perf;
+    return &c->base;
+}
+
+SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return NULL;
+    if (sampi_is_custom(s)) return sampi_clone_custom(s);
+    if (sampi_is_chain(s)) return sampi_clone_chain(s);
+    size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
+    sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
+    if (!c) return NULL;
+    memcpy(c, s, size);
+    c->base.ctx = c;
+    c->work = NULL;
+    c->n_work = 0;
+    return &c->base;
 }
 
 SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
@@ -3184,14 +3182,21 @@ static samp_token sampi_draw_by_steps(sampi_sampler *s, const float *logits, siz
     return cur.data[cur.selected].id;
 }
 
-SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
+static samp_token sampi_sample(samp_sampler *s, const float *logits, size_t n_vocab, bool accept)
 {
     if (!s || !logits) return SAMP_E_NULL;
     samp_perf_data *perf = &((sampi_sampler *)s)->perf;
+    uint64_t position = ((sampi_sampler *)s)->position;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
     samp_token token = sampi_draw_by_steps((sampi_sampler *)s, logits, n_vocab);
+    int status = token >= 0 && accept ? samp_accept(s, token) : SAMP_OK;
+    if (status) { /* a custom sampler refused the token: as if it had not been drawn */
+        sampi_restore_state((sampi_sampler *)s);
+        ((sampi_sampler *)s)->position = position;
+        token = status;
+    }
     if (token >= 0) perf->n_sample++;
 #ifdef SAMP_CLOCK
     perf->t_sample_ns += SAMP_CLOCK() - start;
@@ -3201,9 +3206,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    samp_token token = samp_draw(s, logits, n_vocab);
-    int status = token >= 0 ? samp_accept(s, token) : SAMP_OK;
-    return status ? status : token;
+    return sampi_sample(s, logits, n_vocab, true);
+}
+
+SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
+{
+    return sampi_sample(s, logits, n_vocab, false);
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */
