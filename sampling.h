@@ -80,6 +80,7 @@
 
 /* ================================================================================================== >>config */
 
+#define SAMP_HAS_ISA       1
 #define SAMP_VERSION_MAJOR 0
 #define SAMP_VERSION_MINOR 1
 #define SAMP_VERSION_PATCH 0
@@ -260,6 +261,12 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
+
+/* samp_isa_name -- the instruction set in use: "scalar", "avx2", "avx512", "neon"; chosen at the first use.
+   samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
+SAMP_API const char *samp_isa_name(void);
+SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL. */
 SAMP_API const char *samp_strerror(int status);
@@ -496,6 +503,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
 #define SAMPI_ONCE
 
+#include <errno.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -532,6 +540,20 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
                         offsetof(samp_token_data_array, sorted) == 24 && sizeof(samp_token_data_array) == 32,
                     "samp_token_data_array has llama_token_data_array's layout");
 
+#if defined(__x86_64__) && !defined(SAMP_NO_SIMD)
+#define SAMPI_X86 1
+#include <cpuid.h>
+#include <immintrin.h>
+#else
+#define SAMPI_X86 0
+#endif
+#if defined(__aarch64__) && !defined(SAMP_NO_SIMD)
+#define SAMPI_ARM64 1
+#include <arm_neon.h>
+#else
+#define SAMPI_ARM64 0
+#endif
+
 __extension__ typedef unsigned __int128 sampi_u128;
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
@@ -542,6 +564,9 @@ __extension__ typedef unsigned __int128 sampi_u128;
 #else
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
+
+/* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
+#define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
 
 static float sampi_roundf(float product)
 {
@@ -646,16 +671,25 @@ static float sampi_mt_float(sampi_mt *mt)
 
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
    neighbouring octaves meet and the weight is monotone. */
+#define SAMPI_E1 0.693147180546408
+#define SAMPI_E2 0.24022650698085157
+#define SAMPI_E3 0.05550410942820459
+#define SAMPI_E4 0.009618128656145157
+#define SAMPI_E5 0.0013333447517466927
+#define SAMPI_E6 0.0001540377622604349
+#define SAMPI_E7 1.5311115691643975e-05
+#define SAMPI_E8 1.319342516676227e-06
+
 static double sampi_exp2_poly(double f)
 {
-    double p = 1.319342516676227e-06;
-    p = fma(p, f, 1.5311115691643975e-05);
-    p = fma(p, f, 0.0001540377622604349);
-    p = fma(p, f, 0.0013333447517466927);
-    p = fma(p, f, 0.009618128656145157);
-    p = fma(p, f, 0.05550410942820459);
-    p = fma(p, f, 0.24022650698085157);
-    p = fma(p, f, 0.693147180546408);
+    double p = SAMPI_E8;
+    p = fma(p, f, SAMPI_E7);
+    p = fma(p, f, SAMPI_E6);
+    p = fma(p, f, SAMPI_E5);
+    p = fma(p, f, SAMPI_E4);
+    p = fma(p, f, SAMPI_E3);
+    p = fma(p, f, SAMPI_E2);
+    p = fma(p, f, SAMPI_E1);
     return fma(p, f, 1.0);
 }
 
@@ -678,9 +712,11 @@ static uint64_t sampi_weight(float max, float l)
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
    which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
    which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
+#define SAMPI_ENVELOPE_UNIT 48408768.0f /* log2 e (1 - 2^-20), in units of 2^-25 */
+
 static uint32_t sampi_envelope(float max, float l)
 {
-    float x = (max - l) * 48408768.0f; /* log2 e (1 - 2^-20), in units of 2^-25 */
+    float x = (max - l) * SAMPI_ENVELOPE_UNIT;
     if (!(x < 2147483648.0f)) return 0;
     uint32_t i = (uint32_t)(int32_t)x, n = i >> 25;
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
@@ -736,12 +772,1188 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
+static bool sampi_masked(float l) { return l == -INFINITY; }
+
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
+
+/* ================================================================================================= >>kernels
+   Loops over a row, once per instruction set: the sections below hold the same functions in the same order, and each of
+   them gives the same result to the last bit, but for the sums of sweep and moments, which are estimates with a bound.
+
+   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A tile is 256 elements, the last one
+   may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16 elements behind
+   the result are overwritten. Masked elements (-infinity) are allowed everywhere.
+
+     maxima    tile [16 * ceil(n / 256)] = for each tile the maxima of 16 disjoint parts of it (-infinity for an empty one).
+               Returns the row's maximum; NaN if the row has one.
+     sweep     maxima, and in the same pass estimates of z = sum e^(l - ref) and s = sum e^(l - ref) (ref - l) over the
+               unmasked elements, for l - ref <= 60: see sampi_sweep_error.
+     moments   maxima, and in the same pass estimates of moment [0] = how many are unmasked (exact), [1] = the sum of
+               x - pivot over these, [2] = the sum of its squares.
+     fold      out [m] = maxima of those tile [i] with i mod m = j; m a multiple of 16, n of m.
+     collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
+               or base + i if id is NULL. x_out == x with id_out == id is fine.
+     count     how many elements are >= least.
+     weights   w [n] (slack 16) = sampi_weight(max, x).
+     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; 0 for a masked element.
+     mass      the sum of w [i] over x [i] >= least.
+     sums      sampi_sum's z, s and n for l = x * r.
+     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l).
+     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
+
+/* What a row's sums tell. All exact, so independent of order. */
+typedef struct sampi_sums {
+    float max;
+    size_t n;   /* unmasked tokens */
+    uint64_t z; /* sum of w: Z = z / 2^40 */
+    uint64_t s; /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+} sampi_sums;
+
+static void sampi_sum_add(sampi_sums *r, float max, float l)
+{
+    uint64_t w = sampi_weight(max, l);
+    r->n++;
+    r->z += w;
+    if (w) r->s += sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+}
+
+typedef struct sampi_kernels {
+    const char *name;
+    float (*maxima)(const float *x, size_t n, float *tile);
+    float (*sweep)(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s);
+    float (*moments)(const float *x, size_t n, float pivot, float *tile, double *moment);
+    void (*fold)(const float *tile, size_t n, float *out, size_t m);
+    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                      float *x_out, int32_t *id_out);
+    size_t (*count)(const float *x, size_t n, float least);
+    void (*weights)(const float *x, size_t n, float max, uint64_t *w);
+    void (*probs)(const float *x, size_t n, float max, double z, float *p);
+    uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float least);
+    void (*sums)(const float *x, size_t n, float r, float max, sampi_sums *sums);
+    void (*envelope)(const float *x, size_t n, float r, float max, uint64_t *tile);
+    void (*scale)(const float *x, size_t n, float r, float *out);
+} sampi_kernels;
+
+#define SAMPI_TILE    256
+#define SAMPI_AHEAD   1024     /* elements to prefetch ahead: 4 KiB */
+#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - ref below this as this: e^-86 is still a normal float */
+
+/* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
+#define SAMPI_F1 0.693146978f
+#define SAMPI_F2 0.24022242f
+#define SAMPI_F3 0.0555073381f
+#define SAMPI_F4 0.00967152081f
+#define SAMPI_F5 0.00132647295f
+
+/* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
+#define SAMPI_SWEEP_ROUNDING 2e-6
+#define SAMPI_SWEEP_SLOPE    1.5e-7 /* per nat of the mean of |ref - l| under e^(l - ref) */
+
+/* ================================================================================================== >>scalar */
+
+static float sampi_maxima_scalar(const float *x, size_t n, float *tile)
+{
+    float max = -INFINITY;
+    bool nan = false;
+    for (size_t t = 0; t < n; t += SAMPI_TILE, tile += 16) {
+        size_t end = n - t < SAMPI_TILE ? n : t + SAMPI_TILE;
+        for (int j = 0; j < 16; j++) tile[j] = -INFINITY;
+        for (size_t i = t; i < end; i++) {
+            float *m = &tile[i % 16];
+            nan |= x[i] != x[i];
+            if (x[i] > *m) *m = x[i];
+        }
+        for (int j = 0; j < 16; j++)
+            if (tile[j] > max) max = tile[j];
+    }
+    return nan ? NAN : max;
+}
+
+static float sampi_sweep_scalar(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+{
+    *z = *s = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        float d = sampi_roundf(x[i] * r) - ref;
+        if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
+        double e = sampi_exp(0.0f, d < 0.0f ? d : -d) / (double)SAMPI_ONE;
+        if (d > 0.0f) e = 1.0 / e;
+        *z += e;
+        *s = fma(e, -(double)d, *s);
+    }
+    return sampi_maxima_scalar(x, n, tile);
+}
+
+static float sampi_moments_scalar(const float *x, size_t n, float pivot, float *tile, double *moment)
+{
+    moment[0] = moment[1] = moment[2] = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        if (sampi_masked(x[i])) continue;
+        double v = (double)x[i] - (double)pivot;
+        moment[0] += 1.0;
+        moment[1] += v;
+        moment[2] = fma(v, v, moment[2]);
+    }
+    return sampi_maxima_scalar(x, n, tile);
+}
+
+static void sampi_fold_scalar(const float *tile, size_t n, float *out, size_t m)
+{
+    memcpy(out, tile, m * sizeof *out);
+    for (size_t i = m; i < n; i += m)
+        for (size_t j = 0; j < m; j++)
+            if (tile[i + j] > out[j]) out[j] = tile[i + j];
+}
+
+static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
+                                   float below, float *x_out, int32_t *id_out)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        float v = x[i];
+        int32_t token = id ? id[i] : base + (int32_t)i;
+        x_out[kept] = v;
+        id_out[kept] = token;
+        kept += v >= least && v < below;
+    }
+    return kept;
+}
+
+static size_t sampi_count_scalar(const float *x, size_t n, float least)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++) count += x[i] >= least;
+    return count;
+}
+
+static void sampi_weights_scalar(const float *x, size_t n, float max, uint64_t *w)
+{
+    for (size_t i = 0; i < n; i++) w[i] = sampi_weight(max, x[i]);
+}
+
+static void sampi_probs_scalar(const float *x, size_t n, float max, double z, float *p)
+{
+    for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
+}
+
+static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, float least)
+{
+    uint64_t mass = 0;
+    for (size_t i = 0; i < n; i++) mass += x[i] >= least ? w[i] : 0;
+    return mass;
+}
+
+static void sampi_sums_scalar(const float *x, size_t n, float r, float max, sampi_sums *sums)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!sampi_masked(x[i])) sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
+}
+
+static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, uint64_t *tile)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (i % SAMPI_TILE == 0) tile[i / SAMPI_TILE] = 0;
+        tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
+    }
+}
+
+static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
+{
+    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
+}
+
+/* ==================================================================================================== >>avx2 */
+#if SAMPI_X86 && !defined(SAMP_NO_AVX2)
+#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+
+/* The next 8 elements, masked ones (-infinity) behind the end of the row. */
+SAMPI_T static __m256 sampi_load_avx2(const float *x, size_t left)
+{
+    if (left >= 8) return _mm256_loadu_ps(x);
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    __m256i in = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), lane);
+    return _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_maskload_ps(x, in), _mm256_castsi256_ps(in));
+}
+
+SAMPI_T static float sampi_hmax_avx2(__m256 v)
+{
+    float lane[8], max = -INFINITY;
+    _mm256_storeu_ps(lane, v);
+    for (int i = 0; i < 8; i++)
+        if (lane[i] > max) max = lane[i];
+    return max;
+}
+
+SAMPI_T static double sampi_hsum_avx2(__m256d v)
+{
+    double lane[4];
+    _mm256_storeu_pd(lane, v);
+    return lane[0] + lane[1] + lane[2] + lane[3];
+}
+
+SAMPI_T static uint64_t sampi_hsum64_avx2(__m256i v)
+{
+    __m128i a = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+    return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
+}
+
+SAMPI_T static float sampi_maxima_avx2(const float *x, size_t n, float *tile)
+{
+    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    size_t i = 0;
+    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
+        __m256 m0 = _mm256_set1_ps(-INFINITY), m1 = m0;
+        for (size_t j = i; j < i + SAMPI_TILE; j += 32) {
+            __m256 a = _mm256_loadu_ps(x + j), b = _mm256_loadu_ps(x + j + 8);
+            __m256 c = _mm256_loadu_ps(x + j + 16), d = _mm256_loadu_ps(x + j + 24);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            nan = _mm256_or_ps(nan,
+                               _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q)));
+            m0 = _mm256_max_ps(m0, _mm256_max_ps(a, b));
+            m1 = _mm256_max_ps(m1, _mm256_max_ps(c, d));
+        }
+        _mm256_storeu_ps(tile, m0);
+        _mm256_storeu_ps(tile + 8, m1);
+        all = _mm256_max_ps(all, _mm256_max_ps(m0, m1));
+    }
+    if (i < n) {
+        __m256 m = _mm256_set1_ps(-INFINITY);
+        _mm256_storeu_ps(tile + 8, m);
+        for (; i < n; i += 8) {
+            __m256 a = sampi_load_avx2(x + i, n - i);
+            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+            m = _mm256_max_ps(m, a);
+        }
+        _mm256_storeu_ps(tile, m);
+        all = _mm256_max_ps(all, m);
+    }
+    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
+SAMPI_T static __m256 sampi_expf_avx2(__m256 d)
+{
+    __m256 t = _mm256_mul_ps(d, _mm256_set1_ps((float)SAMPI_LOG2E));
+    __m256 n = _mm256_round_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 f = _mm256_sub_ps(t, n), p = _mm256_set1_ps(SAMPI_F5);
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F4));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F3));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F2));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F1));
+    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1.0f));
+    return _mm256_castsi256_ps(
+        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+}
+
+SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+{
+    const __m256 vr = _mm256_set1_ps(r), vref = _mm256_set1_ps(ref), least = _mm256_set1_ps(SAMPI_LEAST_D);
+    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    __m256d z_all = _mm256_setzero_pd(), s_all = z_all;
+    for (size_t i = 0; i < n; tile += 16) {
+        __m256 m[2], zt[2], st[2];
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (int k = 0; k < 2; k++) m[k] = _mm256_set1_ps(-INFINITY), zt[k] = st[k] = _mm256_setzero_ps();
+        while (i < end) {
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            for (int k = 0; k < 2 && i < end; k++, i += 8) {
+                __m256 a = sampi_load_avx2(x + i, end - i);
+                __m256 d = _mm256_max_ps(_mm256_sub_ps(_mm256_mul_ps(a, vr), vref), least);
+                __m256 e = sampi_expf_avx2(d);
+                nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+                m[k] = _mm256_max_ps(m[k], a);
+                zt[k] = _mm256_add_ps(zt[k], e);
+                st[k] = _mm256_fnmadd_ps(e, d, st[k]);
+            }
+        }
+        i = end;
+        __m256 ze = _mm256_add_ps(zt[0], zt[1]), se = _mm256_add_ps(st[0], st[1]);
+        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_castps256_ps128(ze)));
+        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_extractf128_ps(ze, 1)));
+        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_castps256_ps128(se)));
+        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_extractf128_ps(se, 1)));
+        for (int k = 0; k < 2; k++) {
+            _mm256_storeu_ps(tile + 8 * k, m[k]);
+            all = _mm256_max_ps(all, m[k]);
+        }
+    }
+    *z = sampi_hsum_avx2(z_all);
+    *s = sampi_hsum_avx2(s_all);
+    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
+}
+
+SAMPI_T static float sampi_moments_avx2(const float *x, size_t n, float pivot, float *tile, double *moment)
+{
+    const __m256 vp = _mm256_set1_ps(pivot), low = _mm256_set1_ps(-FLT_MAX);
+    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    __m256d m1 = _mm256_setzero_pd(), m2 = m1;
+    size_t count = 0;
+    for (size_t i = 0; i < n; tile += 16) {
+        __m256 m = _mm256_set1_ps(-INFINITY), sum = _mm256_setzero_ps(), square = sum;
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (; i < end; i += 8) {
+            __m256 a = sampi_load_avx2(x + i, end - i), in = _mm256_cmp_ps(a, low, _CMP_GE_OQ);
+            __m256 v = _mm256_and_ps(in, _mm256_sub_ps(a, vp));
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
+            m = _mm256_max_ps(m, a);
+            sum = _mm256_add_ps(sum, v);
+            square = _mm256_fmadd_ps(v, v, square);
+            count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
+        }
+        i = end;
+        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
+        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
+        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_castps256_ps128(square)));
+        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_extractf128_ps(square, 1)));
+        _mm256_storeu_ps(tile, m);
+        _mm256_storeu_ps(tile + 8, _mm256_set1_ps(-INFINITY));
+        all = _mm256_max_ps(all, m);
+    }
+    moment[0] = (double)count;
+    moment[1] = sampi_hsum_avx2(m1);
+    moment[2] = sampi_hsum_avx2(m2);
+    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
+}
+
+SAMPI_T static void sampi_fold_avx2(const float *tile, size_t n, float *out, size_t m)
+{
+    for (size_t j = 0; j < m; j += 8) {
+        __m256 v = _mm256_loadu_ps(tile + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(tile + i));
+        _mm256_storeu_ps(out + j, v);
+    }
+}
+
+SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
+                                         float below, float *x_out, int32_t *id_out)
+{
+    const __m256 lo = _mm256_set1_ps(least), hi = _mm256_set1_ps(below);
+    const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i += 8) {
+        __m256 v = sampi_load_avx2(x + i, n - i);
+        unsigned in = (unsigned)_mm256_movemask_ps(
+            _mm256_and_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ), _mm256_cmp_ps(v, hi, _CMP_LT_OQ)));
+        if (in == 0) continue;
+        __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
+        if (id && n - i >= 8)
+            token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
+        else if (id)
+            token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n - i)), step));
+        /* the numbers of the kept lanes, one per byte, packed to the front */
+        uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
+        __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+        _mm256_storeu_ps(x_out + kept, _mm256_permutevar8x32_ps(v, order));
+        _mm256_storeu_si256((__m256i *)(void *)(id_out + kept), _mm256_permutevar8x32_epi32(token, order));
+        kept += (size_t)__builtin_popcount(in);
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_count_avx2(const float *x, size_t n, float least)
+{
+    const __m256 lo = _mm256_set1_ps(least);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 8)
+        count += (size_t)__builtin_popcount(
+            (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(sampi_load_avx2(x + i, n - i), lo, _CMP_GE_OQ)));
+    return count;
+}
+
+/* sampi_exp of 4 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
+SAMPI_T static __m256d sampi_exp_avx2(__m128 l, __m256d max, __m256d *d, __m256d *power)
+{
+    *d = _mm256_max_pd(_mm256_sub_pd(_mm256_cvtps_pd(l), max), _mm256_set1_pd(-700.0));
+    const __m256d log2e = _mm256_set1_pd(SAMPI_LOG2E), shift = _mm256_set1_pd(SAMPI_SHIFT);
+    __m256d s = _mm256_fmadd_pd(*d, log2e, shift);
+    __m256d f = _mm256_fmsub_pd(*d, log2e, _mm256_sub_pd(s, shift));
+    __m256d p = _mm256_set1_pd(SAMPI_E8);
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E7));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E6));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E5));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E4));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E3));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E2));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E1));
+    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(1.0));
+    *power = _mm256_castsi256_pd(
+        _mm256_slli_epi64(_mm256_add_epi64(_mm256_castpd_si256(s), _mm256_set1_epi64x(1023 + 40)), 52));
+    return p;
+}
+
+/* sampi_weight of 4 logits as doubles plus 2^52. */
+SAMPI_T static __m256d sampi_weight_avx2(__m128 l, __m256d max, __m256d *d)
+{
+    __m256d power, p = sampi_exp_avx2(l, max, d, &power);
+    return _mm256_fmadd_pd(p, power, _mm256_set1_pd(SAMPI_INT));
+}
+
+SAMPI_T static void sampi_weights_avx2(const float *x, size_t n, float max, uint64_t *w)
+{
+    const __m256d vmax = _mm256_set1_pd((double)max);
+    const __m256i bits = _mm256_castpd_si256(_mm256_set1_pd(SAMPI_INT));
+    __m256d d;
+    for (size_t i = 0; i < n; i += 8) {
+        __m256 l = sampi_load_avx2(x + i, n - i);
+        __m256d a = sampi_weight_avx2(_mm256_castps256_ps128(l), vmax, &d);
+        __m256d b = sampi_weight_avx2(_mm256_extractf128_ps(l, 1), vmax, &d);
+        _mm256_storeu_si256((__m256i *)(void *)(w + i), _mm256_sub_epi64(_mm256_castpd_si256(a), bits));
+        _mm256_storeu_si256((__m256i *)(void *)(w + i + 4), _mm256_sub_epi64(_mm256_castpd_si256(b), bits));
+    }
+}
+
+SAMPI_T static void sampi_probs_avx2(const float *x, size_t n, float max, double z, float *p)
+{
+    const __m256d vmax = _mm256_set1_pd((double)max), vz = _mm256_set1_pd(z);
+    for (size_t i = 0; i < n; i += 8) {
+        __m256 l = sampi_load_avx2(x + i, n - i), in = _mm256_cmp_ps(l, _mm256_set1_ps(-FLT_MAX), _CMP_GE_OQ), both;
+        __m256d d, power, e = sampi_exp_avx2(_mm256_castps256_ps128(l), vmax, &d, &power);
+        both = _mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_div_pd(_mm256_mul_pd(e, power), vz)));
+        e = sampi_exp_avx2(_mm256_extractf128_ps(l, 1), vmax, &d, &power);
+        both = _mm256_insertf128_ps(both, _mm256_cvtpd_ps(_mm256_div_pd(_mm256_mul_pd(e, power), vz)), 1);
+        _mm256_storeu_ps(p + i, _mm256_and_ps(both, in));
+    }
+}
+
+SAMPI_T static uint64_t sampi_mass_avx2(const float *x, const uint64_t *w, size_t n, float least)
+{
+    const __m128 lo = _mm_set1_ps(least);
+    __m256i sum = _mm256_setzero_si256();
+    uint64_t tail = 0;
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256i in = _mm256_cvtepi32_epi64(_mm_castps_si128(_mm_cmpge_ps(_mm_loadu_ps(x + i), lo)));
+        sum = _mm256_add_epi64(sum, _mm256_and_si256(in, _mm256_loadu_si256((const __m256i *)(const void *)(w + i))));
+    }
+    for (; i < n; i++) tail += x[i] >= least ? w[i] : 0;
+    return sampi_hsum64_avx2(sum) + tail;
+}
+
+SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, sampi_sums *sums)
+{
+    const __m256d vmax = _mm256_set1_pd((double)max), one = _mm256_set1_pd(SAMPI_INT);
+    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX);
+    const __m256i bits = _mm256_castpd_si256(one);
+    __m256i z = _mm256_setzero_si256(), s = z;
+    for (size_t i = 0; i < n; i += 8) {
+        __m256 v = sampi_load_avx2(x + i, n - i), l = _mm256_mul_ps(v, vr);
+        sums->n += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, low, _CMP_GE_OQ)));
+        for (int half = 0; half < 2; half++) {
+            __m256d d,
+                w = sampi_weight_avx2(half ? _mm256_extractf128_ps(l, 1) : _mm256_castps256_ps128(l), vmax, &d);
+            z = _mm256_add_epi64(z, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
+            w = _mm256_fnmadd_pd(_mm256_sub_pd(w, one), d, one);
+            s = _mm256_add_epi64(s, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
+        }
+    }
+    sums->z += sampi_hsum64_avx2(z);
+    sums->s += sampi_hsum64_avx2(s);
+}
+
+SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, uint64_t *tile)
+{
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max), unit = _mm256_set1_ps(SAMPI_ENVELOPE_UNIT);
+    const __m256 limit = _mm256_set1_ps(2147483648.0f);
+    const __m256i fraction = _mm256_set1_epi32(0x1FFFFFF), flip = _mm256_set1_epi32(~0x3FFFFFF);
+    for (size_t i = 0; i < n; tile++) {
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        __m256i sum = _mm256_setzero_si256();
+        for (; i < end; i += 8) {
+            __m256 l = _mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr);
+            SAMPI_OPAQUE(l);
+            __m256 t = _mm256_mul_ps(_mm256_sub_ps(vmax, l), unit);
+            __m256i in = _mm256_castps_si256(_mm256_cmp_ps(t, limit, _CMP_LT_OQ)), k = _mm256_cvttps_epi32(t);
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            __m256i minus = _mm256_srav_epi32(_mm256_xor_si256(_mm256_and_si256(k, fraction), flip),
+                                              _mm256_srli_epi32(k, 25));
+            sum = _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
+        }
+        i = end;
+        *tile = sampi_hsum64_avx2(_mm256_add_epi64(_mm256_cvtepu32_epi64(_mm256_castsi256_si128(sum)),
+                                                   _mm256_cvtepu32_epi64(_mm256_extracti128_si256(sum, 1))));
+    }
+}
+
+SAMPI_T static void sampi_scale_avx2(const float *x, size_t n, float r, float *out)
+{
+    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), high = _mm256_set1_ps(FLT_MAX);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i);
+        __m256 l = _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(v, vr), low), high);
+        _mm256_storeu_ps(out + i, _mm256_blendv_ps(v, l, _mm256_cmp_ps(v, low, _CMP_GE_OQ)));
+    }
+    sampi_scale_scalar(x + i, n - i, r, out + i);
+}
+#undef SAMPI_T
+#endif /* AVX2 */
+
+/* ================================================================================================== >>avx512 */
+#if SAMPI_X86 && !defined(SAMP_NO_AVX512)
+#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+
+/* The next 16 elements, masked ones (-infinity) behind the end of the row. */
+SAMPI_T static __m512 sampi_load_avx512(const float *x, size_t left)
+{
+    if (left >= 16) return _mm512_loadu_ps(x);
+    return _mm512_mask_loadu_ps(_mm512_set1_ps(-INFINITY), (__mmask16)((1u << left) - 1), x);
+}
+
+SAMPI_T static float sampi_hmax_avx512(__m512 v)
+{
+    float lane[16], max = -INFINITY;
+    _mm512_storeu_ps(lane, v);
+    for (int i = 0; i < 16; i++)
+        if (lane[i] > max) max = lane[i];
+    return max;
+}
+
+SAMPI_T static double sampi_hsum_avx512(__m512d v)
+{
+    double lane[8], sum = 0.0;
+    _mm512_storeu_pd(lane, v);
+    for (int i = 0; i < 8; i++) sum += lane[i];
+    return sum;
+}
+
+SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
+{
+    __m256i a = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_maskz_extracti64x4_epi64(0xF, v, 1));
+    __m128i b = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
+    return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
+}
+
+SAMPI_T static float sampi_maxima_avx512(const float *x, size_t n, float *tile)
+{
+    __m512 all = _mm512_set1_ps(-INFINITY);
+    __mmask16 nan = 0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
+        __m512 m0 = _mm512_set1_ps(-INFINITY), m1 = m0;
+        for (size_t j = i; j < i + SAMPI_TILE; j += 64) {
+            __m512 a = _mm512_loadu_ps(x + j), b = _mm512_loadu_ps(x + j + 16);
+            __m512 c = _mm512_loadu_ps(x + j + 32), d = _mm512_loadu_ps(x + j + 48);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 32), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 48), _MM_HINT_T0);
+            nan |= _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) | _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
+            m0 = _mm512_maskz_max_ps(0xFFFF, m0, _mm512_maskz_max_ps(0xFFFF, a, b));
+            m1 = _mm512_maskz_max_ps(0xFFFF, m1, _mm512_maskz_max_ps(0xFFFF, c, d));
+        }
+        m0 = _mm512_maskz_max_ps(0xFFFF, m0, m1);
+        _mm512_storeu_ps(tile, m0);
+        all = _mm512_maskz_max_ps(0xFFFF, all, m0);
+    }
+    if (i < n) {
+        __m512 m = _mm512_set1_ps(-INFINITY);
+        for (; i < n; i += 16) {
+            __m512 a = sampi_load_avx512(x + i, n - i);
+            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+            m = _mm512_maskz_max_ps(0xFFFF, m, a);
+        }
+        _mm512_storeu_ps(tile, m);
+        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+    }
+    return nan ? NAN : sampi_hmax_avx512(all);
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
+SAMPI_T static __m512 sampi_expf_avx512(__m512 d)
+{
+    __m512 t = _mm512_mul_ps(d, _mm512_set1_ps((float)SAMPI_LOG2E));
+    __m512 n = _mm512_maskz_roundscale_ps(0xFFFF, t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m512 f = _mm512_sub_ps(t, n), p = _mm512_set1_ps(SAMPI_F5);
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F4));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F3));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F2));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F1));
+    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
+    return _mm512_maskz_scalef_ps(0xFFFF, p, n);
+}
+
+SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float ref, float *tile, double *z,
+                                        double *s)
+{
+    const __m512 vr = _mm512_set1_ps(r), vref = _mm512_set1_ps(ref), least = _mm512_set1_ps(SAMPI_LEAST_D);
+    __m512 all = _mm512_set1_ps(-INFINITY);
+    __m512d z_all = _mm512_setzero_pd(), s_all = z_all;
+    __mmask16 nan = 0;
+    for (size_t i = 0; i < n; tile += 16) {
+        __m512 m = _mm512_set1_ps(-INFINITY), zt[4], st[4];
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (int k = 0; k < 4; k++) zt[k] = st[k] = _mm512_setzero_ps();
+        while (i + 64 <= end) {
+            for (int k = 0; k < 4; k++, i += 16) {
+                __m512 a = _mm512_loadu_ps(x + i);
+                _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+                __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref), least);
+                __m512 e = sampi_expf_avx512(d);
+                nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+                m = _mm512_maskz_max_ps(0xFFFF, m, a);
+                zt[k] = _mm512_add_ps(zt[k], e);
+                st[k] = _mm512_fnmadd_ps(e, d, st[k]);
+            }
+        }
+        for (; i < end; i += 16) {
+            __m512 a = sampi_load_avx512(x + i, end - i);
+            __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref), least);
+            __m512 e = sampi_expf_avx512(d);
+            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+            m = _mm512_maskz_max_ps(0xFFFF, m, a);
+            zt[0] = _mm512_add_ps(zt[0], e);
+            st[0] = _mm512_fnmadd_ps(e, d, st[0]);
+        }
+        i = end;
+        __m512 ze = _mm512_add_ps(_mm512_add_ps(zt[0], zt[1]), _mm512_add_ps(zt[2], zt[3]));
+        __m512 se = _mm512_add_ps(_mm512_add_ps(st[0], st[1]), _mm512_add_ps(st[2], st[3]));
+        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(ze)));
+        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 1)));
+        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(se)));
+        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 1)));
+        _mm512_storeu_ps(tile, m);
+        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+    }
+    *z = sampi_hsum_avx512(z_all);
+    *s = sampi_hsum_avx512(s_all);
+    return nan ? NAN : sampi_hmax_avx512(all);
+}
+
+SAMPI_T static float sampi_moments_avx512(const float *x, size_t n, float pivot, float *tile, double *moment)
+{
+    const __m512 vp = _mm512_set1_ps(pivot), low = _mm512_set1_ps(-FLT_MAX);
+    __m512 all = _mm512_set1_ps(-INFINITY);
+    __m512d m1 = _mm512_setzero_pd(), m2 = m1;
+    __mmask16 nan = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < n; tile += 16) {
+        __m512 m = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps(), square = sum;
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (; i < end; i += 16) {
+            __m512 a = sampi_load_avx512(x + i, end - i), v = _mm512_sub_ps(a, vp);
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            __mmask16 in = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
+            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
+            m = _mm512_maskz_max_ps(0xFFFF, m, a);
+            sum = _mm512_mask_add_ps(sum, in, sum, v);
+            square = _mm512_mask3_fmadd_ps(v, v, square, in);
+            count += (size_t)__builtin_popcount(in);
+        }
+        i = end;
+        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(sum)));
+        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 1)));
+        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(square)));
+        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 1)));
+        _mm512_storeu_ps(tile, m);
+        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+    }
+    moment[0] = (double)count;
+    moment[1] = sampi_hsum_avx512(m1);
+    moment[2] = sampi_hsum_avx512(m2);
+    return nan ? NAN : sampi_hmax_avx512(all);
+}
+
+SAMPI_T static void sampi_fold_avx512(const float *tile, size_t n, float *out, size_t m)
+{
+    for (size_t j = 0; j < m; j += 16) {
+        __m512 v = _mm512_loadu_ps(tile + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(tile + i));
+        _mm512_storeu_ps(out + j, v);
+    }
+}
+
+SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, int32_t base, size_t n, float least,
+                                           float below, float *x_out, int32_t *id_out)
+{
+    const __m512 lo = _mm512_set1_ps(least), hi = _mm512_set1_ps(below);
+    const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = sampi_load_avx512(x + i, n - i);
+        __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ), v, hi, _CMP_LT_OQ);
+        if (in == 0) continue;
+        __m512i token = id ? _mm512_maskz_loadu_epi32(in, id + i)
+                           : _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
+        _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
+        _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
+        kept += (size_t)__builtin_popcount(in);
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_count_avx512(const float *x, size_t n, float least)
+{
+    const __m512 lo = _mm512_set1_ps(least);
+    size_t count = 0;
+    for (size_t i = 0; i < n; i += 16)
+        count += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(sampi_load_avx512(x + i, n - i), lo, _CMP_GE_OQ));
+    return count;
+}
+
+/* sampi_exp of 8 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
+SAMPI_T static __m512d sampi_exp_avx512(__m256 l, __m512d max, __m512d *d, __m512d *power)
+{
+    *d = _mm512_maskz_max_pd(0xFF, _mm512_sub_pd(_mm512_maskz_cvtps_pd(0xFF, l), max), _mm512_set1_pd(-700.0));
+    const __m512d log2e = _mm512_set1_pd(SAMPI_LOG2E), shift = _mm512_set1_pd(SAMPI_SHIFT);
+    __m512d s = _mm512_fmadd_pd(*d, log2e, shift);
+    __m512d f = _mm512_fmsub_pd(*d, log2e, _mm512_sub_pd(s, shift));
+    __m512d p = _mm512_set1_pd(SAMPI_E8);
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E7));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E6));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E5));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E4));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E3));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E2));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E1));
+    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(1.0));
+    *power = _mm512_castsi512_pd(
+        _mm512_maskz_slli_epi64(0xFF, _mm512_add_epi64(_mm512_castpd_si512(s), _mm512_set1_epi64(1023 + 40)), 52));
+    return p;
+}
+
+/* sampi_weight of 8 logits as doubles plus 2^52. */
+SAMPI_T static __m512d sampi_weight_avx512(__m256 l, __m512d max, __m512d *d)
+{
+    __m512d power, p = sampi_exp_avx512(l, max, d, &power);
+    return _mm512_fmadd_pd(p, power, _mm512_set1_pd(SAMPI_INT));
+}
+
+SAMPI_T static void sampi_weights_avx512(const float *x, size_t n, float max, uint64_t *w)
+{
+    const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
+    __m512d d;
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 l = sampi_load_avx512(x + i, n - i);
+        __m512d a = sampi_weight_avx512(_mm512_castps512_ps256(l), vmax, &d);
+        __m512d b = sampi_weight_avx512(_mm512_maskz_extractf32x8_ps(0xFF, l, 1), vmax, &d);
+        _mm512_storeu_si512((void *)(w + i), _mm512_sub_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(one)));
+        _mm512_storeu_si512((void *)(w + i + 8), _mm512_sub_epi64(_mm512_castpd_si512(b), _mm512_castpd_si512(one)));
+    }
+}
+
+SAMPI_T static void sampi_probs_avx512(const float *x, size_t n, float max, double z, float *p)
+{
+    const __m512d vmax = _mm512_set1_pd((double)max), vz = _mm512_set1_pd(z);
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 l = sampi_load_avx512(x + i, n - i);
+        __mmask16 in = _mm512_cmp_ps_mask(l, _mm512_set1_ps(-FLT_MAX), _CMP_GE_OQ);
+        for (int half = 0; half < 2; half++) {
+            __m512d d, power,
+                e = sampi_exp_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1) : _mm512_castps512_ps256(l),
+                                     vmax, &d, &power);
+            e = _mm512_maskz_div_pd((__mmask8)(half ? in >> 8 : in), _mm512_mul_pd(e, power), vz);
+            _mm256_storeu_ps(p + i + 8 * half, _mm512_maskz_cvtpd_ps(0xFF, e));
+        }
+    }
+}
+
+SAMPI_T static uint64_t sampi_mass_avx512(const float *x, const uint64_t *w, size_t n, float least)
+{
+    const __m512 lo = _mm512_set1_ps(least);
+    __m512i sum = _mm512_setzero_si512();
+    for (size_t i = 0; i < n; i += 16) {
+        unsigned in = _mm512_cmp_ps_mask(sampi_load_avx512(x + i, n - i), lo, _CMP_GE_OQ);
+        if (n - i < 16) in &= (1u << (n - i)) - 1;
+        sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64((__mmask8)in, w + i));
+        sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64((__mmask8)(in >> 8), w + i + 8));
+    }
+    return sampi_hsum64_avx512(sum);
+}
+
+SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, sampi_sums *sums)
+{
+    const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
+    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX);
+    const __m512i bits = _mm512_castpd_si512(one);
+    __m512i z = _mm512_setzero_si512(), s = z;
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
+        sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
+        for (int half = 0; half < 2; half++) {
+            __m512d d, w = sampi_weight_avx512(
+                           half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1) : _mm512_castps512_ps256(l), vmax, &d);
+            z = _mm512_add_epi64(z, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
+            w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
+            s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
+        }
+    }
+    sums->z += sampi_hsum64_avx512(z);
+    sums->s += sampi_hsum64_avx512(s);
+}
+
+SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, uint64_t *tile)
+{
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max), unit = _mm512_set1_ps(SAMPI_ENVELOPE_UNIT);
+    const __m512 limit = _mm512_set1_ps(2147483648.0f);
+    const __m512i fraction = _mm512_set1_epi32(0x1FFFFFF), flip = _mm512_set1_epi32(~0x3FFFFFF);
+    for (size_t i = 0; i < n; tile++) {
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        __m512i sum = _mm512_setzero_si512();
+        for (; i < end; i += 16) {
+            __m512 l = _mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr);
+            SAMPI_OPAQUE_V(l);
+            __m512 t = _mm512_mul_ps(_mm512_sub_ps(vmax, l), unit);
+            __mmask16 in = _mm512_cmp_ps_mask(t, limit, _CMP_LT_OQ);
+            __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            /* -q = ((k & fraction) ^ flip) >> (k >> 25), as an arithmetic shift of the complement */
+            __m512i minus = _mm512_maskz_srav_epi32(0xFFFF, _mm512_ternarylogic_epi32(k, fraction, flip, 0x6A),
+                                                    _mm512_maskz_srli_epi32(0xFFFF, k, 25));
+            sum = _mm512_mask_sub_epi32(sum, in, sum, minus);
+        }
+        i = end;
+        *tile = sampi_hsum64_avx512(
+            _mm512_add_epi64(_mm512_maskz_cvtepu32_epi64(0xFF, _mm512_castsi512_si256(sum)),
+                             _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, sum, 1))));
+    }
+}
+
+SAMPI_T static void sampi_scale_avx512(const float *x, size_t n, float r, float *out)
+{
+    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), high = _mm512_set1_ps(FLT_MAX);
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = sampi_load_avx512(x + i, n - i);
+        __m512 l = _mm512_maskz_min_ps(0xFFFF, _mm512_maskz_max_ps(0xFFFF, _mm512_mul_ps(v, vr), low), high);
+        l = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, low, _CMP_GE_OQ), l);
+        _mm512_mask_storeu_ps(out + i, n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xFFFF, l);
+    }
+}
+#undef SAMPI_T
+#endif /* AVX-512 */
+
+/* ==================================================================================================== >>neon */
+#if SAMPI_ARM64 && !defined(SAMP_NO_NEON)
+
+/* The next 4 elements, masked ones (-infinity) behind the end of the row. */
+static float32x4_t sampi_load_neon(const float *x, size_t left)
+{
+    if (left >= 4) return vld1q_f32(x);
+    float lane[4] = { x[0], left > 1 ? x[1] : -INFINITY, left > 2 ? x[2] : -INFINITY, -INFINITY };
+    return vld1q_f32(lane);
+}
+
+/* vmaxq_f32 keeps a NaN, so the maxima tell of one by themselves. */
+static float sampi_maxima_neon(const float *x, size_t n, float *tile)
+{
+    float32x4_t all = vdupq_n_f32(-INFINITY);
+    for (size_t i = 0; i < n; tile += 16) {
+        float32x4_t m[4];
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (int k = 0; k < 4; k++) m[k] = vdupq_n_f32(-INFINITY);
+        for (; i + 16 <= end; i += 16)
+            for (int k = 0; k < 4; k++) m[k] = vmaxq_f32(m[k], vld1q_f32(x + i + 4 * k));
+        for (; i < end; i += 4) m[0] = vmaxq_f32(m[0], sampi_load_neon(x + i, end - i));
+        i = end;
+        for (int k = 0; k < 4; k++) {
+            vst1q_f32(tile + 4 * k, m[k]);
+            all = vmaxq_f32(all, m[k]);
+        }
+    }
+    return vmaxvq_f32(all);
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
+static float32x4_t sampi_expf_neon(float32x4_t d)
+{
+    float32x4_t t = vmulq_f32(d, vdupq_n_f32((float)SAMPI_LOG2E)), n = vrndnq_f32(t), f = vsubq_f32(t, n);
+    float32x4_t p = vdupq_n_f32(SAMPI_F5);
+    p = vfmaq_f32(vdupq_n_f32(SAMPI_F4), p, f);
+    p = vfmaq_f32(vdupq_n_f32(SAMPI_F3), p, f);
+    p = vfmaq_f32(vdupq_n_f32(SAMPI_F2), p, f);
+    p = vfmaq_f32(vdupq_n_f32(SAMPI_F1), p, f);
+    p = vfmaq_f32(vdupq_n_f32(1.0f), p, f);
+    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vcvtq_s32_f32(n), 23)));
+}
+
+static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+{
+    float32x4_t all = vdupq_n_f32(-INFINITY);
+    float64x2_t z_all = vdupq_n_f64(0.0), s_all = z_all;
+    for (size_t i = 0; i < n; tile += 16) {
+        float32x4_t m = vdupq_n_f32(-INFINITY), zt[2], st[2];
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (int k = 0; k < 2; k++) zt[k] = st[k] = vdupq_n_f32(0.0f);
+        while (i < end)
+            for (int k = 0; k < 2 && i < end; k++, i += 4) {
+                float32x4_t a = sampi_load_neon(x + i, end - i);
+                float32x4_t d = vmaxq_f32(vsubq_f32(vmulq_n_f32(a, r), vdupq_n_f32(ref)), vdupq_n_f32(SAMPI_LEAST_D));
+                float32x4_t e = sampi_expf_neon(d);
+                m = vmaxq_f32(m, a);
+                zt[k] = vaddq_f32(zt[k], e);
+                st[k] = vfmsq_f32(st[k], e, d);
+            }
+        i = end;
+        float32x4_t ze = vaddq_f32(zt[0], zt[1]), se = vaddq_f32(st[0], st[1]);
+        z_all = vaddq_f64(z_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(ze)), vcvt_high_f64_f32(ze)));
+        s_all = vaddq_f64(s_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(se)), vcvt_high_f64_f32(se)));
+        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
+        all = vmaxq_f32(all, m);
+    }
+    *z = vaddvq_f64(z_all);
+    *s = vaddvq_f64(s_all);
+    return vmaxvq_f32(all);
+}
+
+static float sampi_moments_neon(const float *x, size_t n, float pivot, float *tile, double *moment)
+{
+    float32x4_t all = vdupq_n_f32(-INFINITY);
+    float64x2_t m1 = vdupq_n_f64(0.0), m2 = m1;
+    uint32x4_t count = vdupq_n_u32(0);
+    for (size_t i = 0; i < n; tile += 16) {
+        float32x4_t m = vdupq_n_f32(-INFINITY), sum = vdupq_n_f32(0.0f), square = sum;
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (; i < end; i += 4) {
+            float32x4_t a = sampi_load_neon(x + i, end - i);
+            uint32x4_t in = vcgeq_f32(a, vdupq_n_f32(-FLT_MAX));
+            float32x4_t v = vreinterpretq_f32_u32(
+                vandq_u32(in, vreinterpretq_u32_f32(vsubq_f32(a, vdupq_n_f32(pivot)))));
+            m = vmaxq_f32(m, a);
+            sum = vaddq_f32(sum, v);
+            square = vfmaq_f32(square, v, v);
+            count = vsubq_u32(count, in);
+        }
+        i = end;
+        m1 = vaddq_f64(m1, vaddq_f64(vcvt_f64_f32(vget_low_f32(sum)), vcvt_high_f64_f32(sum)));
+        m2 = vaddq_f64(m2, vaddq_f64(vcvt_f64_f32(vget_low_f32(square)), vcvt_high_f64_f32(square)));
+        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
+        all = vmaxq_f32(all, m);
+    }
+    moment[0] = (double)vaddvq_u32(count);
+    moment[1] = vaddvq_f64(m1);
+    moment[2] = vaddvq_f64(m2);
+    return vmaxvq_f32(all);
+}
+
+static void sampi_fold_neon(const float *tile, size_t n, float *out, size_t m)
+{
+    for (size_t j = 0; j < m; j += 4) {
+        float32x4_t v = vld1q_f32(tile + j);
+        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(tile + i));
+        vst1q_f32(out + j, v);
+    }
+}
+
+static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                                 float *x_out, int32_t *id_out)
+{
+    size_t kept = 0, i = 0;
+    for (; i + 4 <= n; i += 4) {
+        float32x4_t v = vld1q_f32(x + i);
+        uint32x4_t in = vandq_u32(vcgeq_f32(v, vdupq_n_f32(least)), vcltq_f32(v, vdupq_n_f32(below)));
+        if (vmaxvq_u32(in) == 0) continue;
+        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, below, x_out + kept,
+                                     id_out + kept);
+    }
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, below,
+                                       x_out + kept, id_out + kept);
+}
+
+static size_t sampi_count_neon(const float *x, size_t n, float least)
+{
+    uint32x4_t count = vdupq_n_u32(0);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) count = vsubq_u32(count, vcgeq_f32(vld1q_f32(x + i), vdupq_n_f32(least)));
+    return (size_t)vaddvq_u32(count) + sampi_count_scalar(x + i, n - i, least);
+}
+
+/* sampi_exp of 2 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
+static float64x2_t sampi_exp_neon(float64x2_t l, float64x2_t max, float64x2_t *d, float64x2_t *power)
+{
+    const float64x2_t log2e = vdupq_n_f64(SAMPI_LOG2E), shift = vdupq_n_f64(SAMPI_SHIFT);
+    *d = vmaxq_f64(vsubq_f64(l, max), vdupq_n_f64(-700.0));
+    float64x2_t s = vfmaq_f64(shift, *d, log2e);
+    float64x2_t f = vfmaq_f64(vsubq_f64(shift, s), *d, log2e);
+    float64x2_t p = vdupq_n_f64(SAMPI_E8);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E7), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E6), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E5), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E4), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E3), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E2), p, f);
+    p = vfmaq_f64(vdupq_n_f64(SAMPI_E1), p, f);
+    p = vfmaq_f64(vdupq_n_f64(1.0), p, f);
+    *power = vreinterpretq_f64_s64(vshlq_n_s64(vaddq_s64(vreinterpretq_s64_f64(s), vdupq_n_s64(1023 + 40)), 52));
+    return p;
+}
+
+/* sampi_weight of 2 logits as doubles plus 2^52. */
+static float64x2_t sampi_weight_neon(float64x2_t l, float64x2_t max, float64x2_t *d)
+{
+    float64x2_t power, p = sampi_exp_neon(l, max, d, &power);
+    return vfmaq_f64(vdupq_n_f64(SAMPI_INT), p, power);
+}
+
+static void sampi_weights_neon(const float *x, size_t n, float max, uint64_t *w)
+{
+    const float64x2_t vmax = vdupq_n_f64((double)max);
+    const uint64x2_t bits = vreinterpretq_u64_f64(vdupq_n_f64(SAMPI_INT));
+    float64x2_t d;
+    for (size_t i = 0; i < n; i += 4) {
+        float32x4_t l = sampi_load_neon(x + i, n - i);
+        float64x2_t a = sampi_weight_neon(vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
+        float64x2_t b = sampi_weight_neon(vcvt_high_f64_f32(l), vmax, &d);
+        vst1q_u64(w + i, vsubq_u64(vreinterpretq_u64_f64(a), bits));
+        vst1q_u64(w + i + 2, vsubq_u64(vreinterpretq_u64_f64(b), bits));
+    }
+}
+
+static void sampi_probs_neon(const float *x, size_t n, float max, double z, float *p)
+{
+    const float64x2_t vmax = vdupq_n_f64((double)max), vz = vdupq_n_f64(z);
+    float64x2_t d, power;
+    for (size_t i = 0; i < n; i += 4) {
+        float32x4_t l = sampi_load_neon(x + i, n - i);
+        float64x2_t e = sampi_exp_neon(vcvt_f64_f32(vget_low_f32(l)), vmax, &d, &power);
+        float32x2_t low = vcvt_f32_f64(vdivq_f64(vmulq_f64(e, power), vz));
+        e = sampi_exp_neon(vcvt_high_f64_f32(l), vmax, &d, &power);
+        float32x4_t both = vcvt_high_f32_f64(low, vdivq_f64(vmulq_f64(e, power), vz));
+        uint32x4_t in = vcgeq_f32(l, vdupq_n_f32(-FLT_MAX));
+        vst1q_f32(p + i, vreinterpretq_f32_u32(vandq_u32(in, vreinterpretq_u32_f32(both))));
+    }
+}
+
+static uint64_t sampi_mass_neon(const float *x, const uint64_t *w, size_t n, float least)
+{
+    uint64x2_t sum = vdupq_n_u64(0);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(vld1q_f32(x + i), vdupq_n_f32(least)));
+        sum = vaddq_u64(sum, vandq_u64(vreinterpretq_u64_s64(vmovl_s32(vget_low_s32(in))), vld1q_u64(w + i)));
+        sum = vaddq_u64(sum, vandq_u64(vreinterpretq_u64_s64(vmovl_high_s32(in)), vld1q_u64(w + i + 2)));
+    }
+    return vaddvq_u64(sum) + sampi_mass_scalar(x + i, w + i, n - i, least);
+}
+
+static void sampi_sums_neon(const float *x, size_t n, float r, float max, sampi_sums *sums)
+{
+    const float64x2_t vmax = vdupq_n_f64((double)max), one = vdupq_n_f64(SAMPI_INT);
+    const uint64x2_t bits = vreinterpretq_u64_f64(one);
+    uint64x2_t z = vdupq_n_u64(0), s = z;
+    uint32x4_t count = vdupq_n_u32(0);
+    for (size_t i = 0; i < n; i += 4) {
+        float32x4_t v = sampi_load_neon(x + i, n - i), l = vmulq_n_f32(v, r);
+        count = vsubq_u32(count, vcgeq_f32(v, vdupq_n_f32(-FLT_MAX)));
+        for (int half = 0; half < 2; half++) {
+            float64x2_t d,
+                w = sampi_weight_neon(half ? vcvt_high_f64_f32(l) : vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
+            z = vaddq_u64(z, vsubq_u64(vreinterpretq_u64_f64(w), bits));
+            w = vfmsq_f64(one, vsubq_f64(w, one), d);
+            s = vaddq_u64(s, vsubq_u64(vreinterpretq_u64_f64(w), bits));
+        }
+    }
+    sums->z += vaddvq_u64(z);
+    sums->s += vaddvq_u64(s);
+    sums->n += vaddvq_u32(count);
+}
+
+static void sampi_envelope_neon(const float *x, size_t n, float r, float max, uint64_t *tile)
+{
+    const int32x4_t fraction = vdupq_n_s32(0x1FFFFFF), flip = vdupq_n_s32(~0x3FFFFFF);
+    for (size_t i = 0; i < n; tile++) {
+        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        uint64x2_t sum = vdupq_n_u64(0);
+        for (; i < end; i += 4) {
+            float32x4_t l = vmulq_n_f32(sampi_load_neon(x + i, end - i), r);
+            SAMPI_OPAQUE(l);
+            float32x4_t t = vmulq_n_f32(vsubq_f32(vdupq_n_f32(max), l), SAMPI_ENVELOPE_UNIT);
+            int32x4_t in = vreinterpretq_s32_u32(vcltq_f32(t, vdupq_n_f32(2147483648.0f))), k = vcvtq_s32_f32(t);
+            int32x4_t right = vnegq_s32(vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(k), 25)));
+            int32x4_t minus = vshlq_s32(veorq_s32(vandq_s32(k, fraction), flip), right);
+            uint32x4_t q = vreinterpretq_u32_s32(vnegq_s32(vandq_s32(minus, in)));
+            sum = vpadalq_u32(sum, q);
+        }
+        i = end;
+        *tile = vaddvq_u64(sum);
+    }
+}
+
+static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
+{
+    const float32x4_t low = vdupq_n_f32(-FLT_MAX), high = vdupq_n_f32(FLT_MAX);
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        float32x4_t v = vld1q_f32(x + i), l = vminq_f32(vmaxq_f32(vmulq_n_f32(v, r), low), high);
+        vst1q_f32(out + i, vbslq_f32(vcgeq_f32(v, low), l, v));
+    }
+    sampi_scale_scalar(x + i, n - i, r, out + i);
+}
+#endif /* NEON */
+
+/* ================================================================================================ >>dispatch */
+
+#define SAMPI_KERNELS(isa)                                                                                           \
+    {                                                                                                                \
+#isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, sampi_collect_##isa,     \
+            sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, sampi_mass_##isa, sampi_sums_##isa,           \
+            sampi_envelope_##isa, sampi_scale_##isa                                                                  \
+    }
+
+/* The best one comes last. */
+static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
+    SAMPI_KERNELS(scalar),
+#if SAMPI_ARM64 && !defined(SAMP_NO_NEON)
+    SAMPI_KERNELS(neon),
+#endif
+#if SAMPI_X86 && !defined(SAMP_NO_AVX2)
+    SAMPI_KERNELS(avx2),
+#endif
+#if SAMPI_X86 && !defined(SAMP_NO_AVX512)
+    SAMPI_KERNELS(avx512),
+#endif
+};
+#define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
+
+/* Does this CPU have every feature that the section's target names, and does the system save its registers? */
+static bool sampi_isa_works(const char *name)
+{
+#if SAMPI_X86
+    const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28;  /* leaf 1 ecx: fma popcnt osxsave avx */
+    const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
+    const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
+    unsigned a, b, c, d, low, high;
+    if (!strcmp(name, "scalar")) return true;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* xmm ymm, opmask zmm */
+    if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (low & 0x06) != 0x06) return false;
+    return !strcmp(name, "avx2") || ((b & avx512) == avx512 && (low & 0xE6) == 0xE6);
+#else
+    (void)name;
+    return true;
+#endif
+}
+
+/* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+static const sampi_kernels *sampi_chosen;
+
+static const sampi_kernels *sampi_use(void)
+{
+    const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
+    if (k) return k;
+    int i = SAMPI_N_KERNELS - 1;
+    while (!sampi_isa_works(SAMPI_KERNEL_TABLE[i].name)) i--;
+    __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+    return &SAMPI_KERNEL_TABLE[i];
+}
+
+SAMP_API const char *samp_isa_name(void) { return sampi_use()->name; }
+
+SAMP_API int samp_isa_force(const char *name)
+{
+    if (!name) {
+        __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
+        return SAMP_OK;
+    }
+    for (int i = 0; i < SAMPI_N_KERNELS; i++) {
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_isa_works(name)) continue;
+        __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+        return SAMP_OK;
+    }
+    return SAMP_E_UNSUPPORTED;
+}
 
 /* =================================================================================================== >>array
    What samplers share: checks, order, sums. */
-
-static bool sampi_masked(float l) { return l == -INFINITY; }
 
 /* Every built-in sampler begins with this. */
 static int sampi_check(const samp_token_data_array *cur)
@@ -883,24 +2095,21 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* What a row's sums tell. All exact, so independent of order. */
-typedef struct sampi_sums {
-    float max;
-    size_t n;   /* unmasked tokens */
-    uint64_t z; /* sum of w: Z = z / 2^40 */
-    uint64_t s; /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
-} sampi_sums;
+/* Call the kernels on the logits of an array, a piece at a time. */
+static size_t sampi_pick(const samp_token_data_array *cur, size_t at, float *x)
+{
+    size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+    for (size_t i = 0; i < n; i++) x[i] = cur->data[at + i].logit;
+    return n;
+}
 
 static sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0 };
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (sampi_masked(l)) continue;
-        uint64_t w = sampi_weight(r.max, l);
-        r.n++;
-        r.z += w;
-        if (w) r.s += sampi_bits(fma((double)w, (double)r.max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    float x[SAMPI_TILE];
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_pick(cur, at, x);
+        sampi_use()->sums(x, n, 1.0f, r.max, &r);
     }
     return r;
 }
@@ -911,12 +2120,14 @@ static double sampi_entropy(const sampi_sums *r)
     return sampi_ln((double)r->z / (double)SAMPI_ONE) + (double)r->s / (double)r->z;
 }
 
-/* p of candidates [first n], by the sums of the row. */
-static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r, size_t n)
+/* p of all candidates, by the sums of the row. */
+static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r)
 {
-    for (size_t i = 0; i < n; i++) {
-        float l = cur->data[i].logit;
-        cur->data[i].p = sampi_masked(l) ? 0.0f : (float)(sampi_exp(r->max, l) / (double)r->z);
+    float x[SAMPI_TILE], p[SAMPI_TILE + 16];
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_pick(cur, at, x);
+        sampi_use()->probs(x, n, r->max, (double)r->z, p);
+        for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
 }
 
@@ -935,8 +2146,8 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, co
         }
         if (k == r->n) break; /* need <= z, so the last round always finds it */
     }
-    sampi_set_p(cur, r, keep);
     sampi_resize(cur, keep);
+    sampi_set_p(cur, r);
     cur->sorted = !o->score;
 }
 
@@ -951,6 +2162,7 @@ typedef struct sampi_text sampi_text;
 typedef struct sampi_kind {
     const char *name;
     uint32_t draws;                                         /* its number in Philox's counter; 0: draws nothing */
+    bool selects;                                           /* a token: meant to be the last of a chain */
     int (*apply)(sampi_sampler *, samp_token_data_array *); /* canonical arithmetic */
     int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     void (*accept)(sampi_sampler *, samp_token);           /* or NULL */
@@ -995,6 +2207,24 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
+/* What samp_sample works in: one heap block. */
+typedef struct sampi_change {
+    samp_token id;
+    float x;
+} sampi_change;
+
+typedef struct sampi_work {
+    void *block;
+    size_t n;                   /* the vocabulary it is for */
+    samp_token_data *candidate; /* [n] step by step; in the same place the fast path has */
+    uint64_t *w;                /* [n] weights */
+    float *x;                   /* [n] logits of a compact row */
+    int32_t *id;                /* [n] and their ids */
+    float *tile, *scratch;      /* maxima of tiles, and what is made of them */
+    uint64_t *sum;              /* sums of tiles */
+    sampi_change *change;       /* changed logits of a dense row */
+} sampi_work;
+
 struct sampi_sampler {
     samp_sampler base; /* must be first */
     const sampi_kind *kind;
@@ -1006,8 +2236,7 @@ struct sampi_sampler {
     uint64_t at_position; /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;  /* and which of its kind this sampler is */
     sampi_state now, before;
-    samp_token_data *work; /* [n_work] for samp_sample */
-    size_t n_work;
+    sampi_work work; /* of the sampler that samp_sample was called on */
     samp_perf_data perf;
     size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
     union {
@@ -1209,6 +2438,8 @@ static void sampi_logit_bias_build(sampi_sampler *s)
     s->u.bias.from = NULL;
 }
 
+static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
+
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -1217,8 +2448,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
         if (at >= cur->size || cur->data[at].id != bias[i].token)
             for (at = 0; at < cur->size && cur->data[at].id != bias[i].token;) at++;
         if (at == cur->size || sampi_masked(cur->data[at].logit)) continue;
-        float l = cur->data[at].logit + bias[i].bias;
-        cur->data[at].logit = sampi_masked(bias[i].bias) ? -INFINITY : sampi_finite(l);
+        cur->data[at].logit = sampi_bias_change(cur->data[at].logit, bias[i].bias);
     }
     cur->sorted = false;
     return SAMP_OK;
@@ -1507,7 +2737,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     uint64_t share = sampi_share(s->u.cut.p), total = 0, run = 0;
     sampi_sort_all(cur);
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
     if (r.n <= 2) return SAMP_OK;
     for (int pass = 0; pass < 2; pass++) {           /* the sum of a_i first, then the cut */
         bool flat = total * 1000000.0 < (double)r.z; /* below 1e-6 in units of probability */
@@ -1593,7 +2823,7 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
         if (above++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[least], &cur->data[i])) least = i;
     }
     if (above < 2 || r.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++) {
         bool out = !sampi_masked(cur->data[i].logit) && sampi_weight(r.max, cur->data[i].logit) >= need && i != least;
@@ -1652,7 +2882,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     (void)s;
     sampi_sums r = sampi_sum(cur);
     sampi_sort_all(cur);
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
     return SAMP_OK;
 }
 
@@ -1726,7 +2956,7 @@ static void sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
     sampi_sums r = sampi_sum(cur);
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
 }
 
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -1802,7 +3032,7 @@ static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_sums r = sampi_sum(cur);
     float aim = sampi_adaptive_p_aim(s);
     samp_token_data *d = cur->data;
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
     for (size_t i = 0; i < cur->size; i++) {
         float l = d[i].logit;
         if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
@@ -1813,7 +3043,7 @@ static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     s->now.pending = d[cur->selected].id;
     s->now.pending_p = (float)(sampi_exp(r.max, d[cur->selected].p) / (double)r.z);
     r = sampi_sum(cur);
-    sampi_set_p(cur, &r, cur->size);
+    sampi_set_p(cur, &r);
     return SAMP_OK;
 }
 
@@ -2277,37 +3507,37 @@ static void sampi_adaptive_p_describe(const sampi_sampler *s, sampi_text *t)
 
 /* One row per sampler. `draws` is part of what decides a token: never change a number. */
 /* clang-format off */
-#define SAMPI_KIND(id, name, draws, apply, llama, accept, reset, build, describe) \
-    static const sampi_kind id = { name, draws, apply, llama, accept, reset, build, describe }
-SAMPI_KIND(SAMPI_LOGIT_BIAS, "logit-bias", 0, sampi_logit_bias_apply, sampi_logit_bias_apply,
+#define SAMPI_KIND(id, name, draws, selects, apply, llama, accept, reset, build, describe) \
+    static const sampi_kind id = { name, draws, selects, apply, llama, accept, reset, build, describe }
+SAMPI_KIND(SAMPI_LOGIT_BIAS, "logit-bias", 0, false, sampi_logit_bias_apply, sampi_logit_bias_apply,
            NULL, NULL, sampi_logit_bias_build, sampi_logit_bias_describe);
-SAMPI_KIND(SAMPI_PENALTIES, "penalties", 0, sampi_penalties_apply, sampi_penalties_apply,
+SAMPI_KIND(SAMPI_PENALTIES, "penalties", 0, false, sampi_penalties_apply, sampi_penalties_apply,
            sampi_penalties_accept, sampi_penalties_reset, NULL, sampi_penalties_describe);
-SAMPI_KIND(SAMPI_DRY, "dry", 0, sampi_dry_apply, sampi_dry_apply,
+SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
            sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
-SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
+SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
            NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL, sampi_top_k_describe);
-SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, sampi_tail_free_apply, sampi_llama_tail_free,
+SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL, sampi_top_k_describe);
+SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
            NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, sampi_min_p_apply, sampi_llama_min_p, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_XTC, "xtc", 2, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL, NULL, sampi_xtc_describe);
-SAMPI_KIND(SAMPI_TEMP, "temp", 0, sampi_temp_apply, sampi_llama_temp, NULL, NULL, NULL, sampi_temp_describe);
-SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, sampi_temp_ext_apply, sampi_llama_temp_ext,
+SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p, NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL, NULL, sampi_xtc_describe);
+SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp, NULL, NULL, NULL, sampi_temp_describe);
+SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
            NULL, NULL, NULL, sampi_temp_ext_describe);
-SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_DIST, "dist", 1, sampi_dist_apply, sampi_llama_dist, NULL, NULL, NULL, sampi_dist_describe);
-SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, sampi_mirostat_apply, sampi_llama_mirostat,
+SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist, NULL, NULL, NULL, sampi_dist_describe);
+SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, true, sampi_mirostat_apply, sampi_llama_mirostat,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
+SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, true, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
+SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, true, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
            sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
-SAMPI_KIND(SAMPI_CHAIN, "chain", 0, NULL, NULL, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, NULL, NULL, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
 #undef SAMPI_KIND
 /* clang-format on */
 #define SAMPI_DRAW_KINDS 6 /* one more than the largest number */
@@ -2843,7 +4073,11 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     if ((status = sampi_check(cur)) || s->off) return status;
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind->draws]++;
-    return s->rng == SAMP_RNG_MT19937 ? s->kind->apply_llama(s, cur) : s->kind->apply(s, cur);
+    if (s->rng == SAMP_RNG_PHILOX) return s->kind->apply(s, cur);
+    int before = errno; /* libm's functions set it on underflow */
+    status = s->kind->apply_llama(s, cur);
+    errno = before;
+    return status;
 }
 
 /* One whole apply: all of it, or nothing of the samplers' state. */
@@ -2922,7 +4156,7 @@ SAMP_API void samp_free(samp_sampler *sampler)
         SAMP_FREE(s->u.chain.item);
         SAMP_FREE(s->u.chain.prev);
     }
-    SAMP_FREE(s->work);
+    SAMP_FREE(s->work.block);
     SAMP_FREE(s);
 }
 
@@ -3062,8 +4296,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     if (!c) return NULL;
     memcpy(c, s, size);
     c->base.ctx = c;
-    c->work = NULL;
-    c->n_work = 0;
+    memset(&c->work, 0, sizeof c->work);
     return &c->base;
 }
 
@@ -3149,6 +4382,706 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
 }
 
+/* ==================================================================================================== >>fast
+   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first sampler
+   that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work on. What a
+   sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
+
+   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the whole row
+   is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same answer, and else the
+   exact sum is taken. */
+
+typedef struct sampi_row {
+    const sampi_kernels *k;
+    sampi_sampler *owner; /* whose workspace it is */
+    const float *x;       /* [n] the logits are x * r */
+    const int32_t *id;    /* [n] or NULL: dense, id = index */
+    size_t n;
+    float r;         /* 1 in a compact row */
+    float top;       /* the maximum of x, changes aside */
+    bool learnt;     /* top, and of a dense row the tile maxima, are known */
+    size_t n_change; /* dense only: elements of x that have another value, by id */
+} sampi_row;
+
+#define SAMPI_DECLINED 1    /* "not here": go on step by step */
+#define SAMPI_CHANGES  1024 /* more than that are written into a copy of the row */
+#define SAMPI_SMALL    4096 /* rows up to this length are summed exactly at once */
+
+/* Floats as integers in the same order. */
+static int32_t sampi_key(float x)
+{
+    int32_t i;
+    memcpy(&i, &x, 4);
+    return i >= 0 ? i : (int32_t)(0x80000000u - (uint32_t)i);
+}
+
+static float sampi_unkey(int32_t key)
+{
+    int32_t i = key >= 0 ? key : (int32_t)(0x80000000u - (uint32_t)key);
+    float x;
+    memcpy(&x, &i, 4);
+    return x;
+}
+
+static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
+
+static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+
+/* The smallest float that is at least t. */
+static float sampi_float_up(double t)
+{
+    if (t <= -(double)FLT_MAX) return -FLT_MAX;
+    float f = (float)t;
+    return (double)f < t ? sampi_next_up(f) : f;
+}
+
+/* The smallest x with x * r >= l: where a threshold on logits lies in a dense row. */
+static float sampi_unscale(float l, float r)
+{
+    if (r == 1.0f || l <= -FLT_MAX) return l;
+    int64_t lo = sampi_key(-FLT_MAX), hi = sampi_key(INFINITY), near = sampi_key(sampi_finite(l / r));
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the rounded quotient is nearly always next to it */
+        if (near - step > lo && sampi_unkey((int32_t)(near - step)) * r < l) lo = near - step;
+        if (near + step < hi && sampi_unkey((int32_t)(near + step)) * r >= l) hi = near + step;
+    }
+    while (hi - lo > 1) {
+        int64_t mid = (lo + hi) / 2;
+        if (sampi_unkey((int32_t)mid) * r >= l)
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return sampi_unkey((int32_t)hi);
+}
+
+static sampi_change *sampi_changes(const sampi_row *row) { return row->owner->work.change; }
+
+static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+
+/* NaN, +infinity, all masked: what every sampler checks first. */
+static int sampi_judge(float top)
+{
+    if (!(top <= FLT_MAX)) return SAMP_E_NAN;
+    return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+static int sampi_learn(sampi_row *row)
+{
+    if (row->learnt) return SAMP_OK;
+    row->top = row->k->maxima(row->x, row->n, row->id ? row->owner->work.scratch : row->owner->work.tile);
+    row->learnt = true;
+    return sampi_judge(row->top);
+}
+
+/* ---- finding thresholds ---- */
+
+/* A value that at least `need` of f [n] reach, and not many more do; -FLT_MAX if fewer are unmasked. top = the maximum of f.
+   exact: the largest such value. */
+static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, size_t need, float top, bool exact)
+{
+    const int32_t least = sampi_key(-FLT_MAX);
+    int32_t high = sampi_key(top) + 1, low = high - 1, step = 1 << 16; /* count (high) < need */
+    size_t count = k->count(f, n, top), enough = exact ? need : need + need / 4 + 4;
+    while (count < need) {
+        if (low == least) return -FLT_MAX;
+        high = low;
+        low = (int64_t)low - least > step ? low - step : least;
+        step = step < 1 << 28 ? step * 2 : step;
+        count = k->count(f, n, sampi_unkey(low));
+    }
+    while ((int64_t)high - low > 1 && (exact || count > enough)) {
+        int32_t mid = sampi_middle(low, high);
+        size_t c = k->count(f, n, sampi_unkey(mid));
+        if (c >= need)
+            low = mid, count = c;
+        else
+            high = mid;
+    }
+    return sampi_unkey(low);
+}
+
+/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from maxima of disjoint parts. */
+static float sampi_row_bound(const sampi_row *row, size_t need)
+{
+    float *tile = row->owner->work.tile, *f = row->owner->work.scratch;
+    size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
+    need += row->n_change;
+    while (m < 4 * need) m *= 2;
+    if (m >= n) return sampi_threshold(row->k, tile, n, need, row->top, false);
+    while (n % m) tile[n++] = -INFINITY;
+    row->k->fold(tile, n, f, m);
+    return sampi_threshold(row->k, f, m, need, row->top, false);
+}
+
+/* ---- from dense to compact ---- */
+
+/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
+{
+    const sampi_change *change = sampi_changes(row);
+    float *x = row->owner->work.x;
+    int32_t *id = row->owner->work.id;
+    size_t kept = 0, c = 0, more = 0;
+    for (size_t i = 0; i < m; i++) { /* out with their old values */
+        while (c < row->n_change && change[c].id < id[i]) c++;
+        if (c < row->n_change && change[c].id == id[i]) continue;
+        x[kept] = x[i];
+        id[kept++] = id[i];
+    }
+    for (c = 0; c < row->n_change; c++) more += change[c].x >= least;
+    size_t to = m = kept + more;
+    for (c = row->n_change; c > 0; c--) { /* in with the new ones, from the end */
+        if (!(change[c - 1].x >= least)) continue;
+        while (kept > 0 && id[kept - 1] > change[c - 1].id) {
+            to--, kept--;
+            x[to] = x[kept];
+            id[to] = id[kept];
+        }
+        to--;
+        x[to] = change[c - 1].x;
+        id[to] = change[c - 1].id;
+    }
+    return m;
+}
+
+/* Keep the tokens with x >= least (>= -FLT_MAX). Afterwards the row is compact. */
+static void sampi_gather(sampi_row *row, float least)
+{
+    sampi_work *work = &row->owner->work;
+    size_t m = 0, tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
+    if (row->id || !row->learnt || least == -FLT_MAX) {
+        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
+    } else { /* only tiles whose maxima reach it */
+        float *hit = (float *)(void *)work->w;
+        int32_t *part = (int32_t *)(void *)(hit + 16 * tiles + 16), last = -1;
+        size_t hits = row->k->collect(work->tile, NULL, 0, 16 * tiles, least, INFINITY, hit, part);
+        for (size_t h = 0; h < hits; h++) {
+            if (part[h] >> 4 == last) continue;
+            last = part[h] >> 4;
+            size_t at = (size_t)last * SAMPI_TILE, len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+            m += row->k->collect(row->x + at, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+        }
+    }
+    if (row->n_change) m = sampi_merge_changes(row, m, least);
+    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
+    row->x = work->x;
+    row->id = work->id;
+    row->n = m;
+    row->r = 1.0f;
+    row->n_change = 0;
+    row->learnt = false;
+}
+
+/* The row's largest logit. */
+static float sampi_row_max(sampi_row *row)
+{
+    if (row->n_change) {
+        sampi_row best = *row; /* the workspace is free while the row is dense */
+        sampi_gather(&best, sampi_row_bound(row, 1));
+        if (best.n == 0 || sampi_learn(&best)) return -INFINITY;
+        return best.top;
+    }
+    return sampi_logit_at(row, row->top);
+}
+
+/* Keep the first `keep` in order of a compact row that has at least as many. */
+static void sampi_cut(sampi_row *row, size_t keep)
+{
+    if (keep >= row->n) return;
+    sampi_work *work = &row->owner->work;
+    float value = sampi_threshold(row->k, row->x, row->n, keep, row->top, true);
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
+    size_t kept = m, from = m;
+    for (size_t i = m; i-- > 0 && kept > keep;) /* of those with this value the smallest ids stay */
+        if (work->x[i] == value) kept--, from = i;
+    if (kept < m) {
+        size_t to = from, over = m - kept;
+        for (size_t i = from; i < m; i++) {
+            if (over > 0 && work->x[i] == value) {
+                over--;
+                continue;
+            }
+            work->x[to] = work->x[i];
+            work->id[to++] = work->id[i];
+        }
+    }
+    row->n = kept;
+}
+
+/* The first `keep` in order, or all unmasked ones if there are fewer. */
+static int sampi_keep_first(sampi_row *row, size_t keep)
+{
+    int status = sampi_learn(row);
+    if (status) return status;
+    if (!row->id) {
+        float bound = sampi_row_bound(row, keep);
+        sampi_gather(row, sampi_unscale(sampi_logit_at(row, bound), row->r));
+        if (row->n == 0) return SAMP_E_EMPTY;
+        if ((status = sampi_learn(row))) return status;
+    }
+    sampi_cut(row, keep);
+    return SAMP_OK;
+}
+
+/* ---- sums ---- */
+
+/* The next piece of a dense row: all up to the next tile with a change, or such a tile with its changes, in buf. */
+static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
+{
+    const sampi_change *change = sampi_changes(row);
+    size_t c = 0, hi = row->n_change, end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    while (c < hi) {
+        size_t mid = (c + hi) / 2;
+        if ((size_t)change[mid].id < at)
+            c = mid + 1;
+        else
+            hi = mid;
+    }
+    *piece = row->x + at;
+    if (c == row->n_change) return row->n - at;
+    if ((size_t)change[c].id >= end) return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
+    memcpy(buf, row->x + at, (end - at) * sizeof *buf);
+    for (; c < row->n_change && (size_t)change[c].id < end; c++) buf[(size_t)change[c].id - at] = change[c].x;
+    *piece = buf;
+    return end - at;
+}
+
+static sampi_sums sampi_row_sums(const sampi_row *row, float max)
+{
+    sampi_sums sums = { max, 0, 0, 0 };
+    float buf[SAMPI_TILE];
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->sums(piece, len, row->r, max, &sums);
+    }
+    return sums;
+}
+
+/* What is known of the sums of a row: both ends, equal if exact. */
+typedef struct sampi_range {
+    float max;
+    double z_lo, z_hi; /* Z in units of 2^-40 */
+    double s_lo, s_hi;
+    uint64_t z; /* exact, if is_exact */
+    bool is_exact;
+} sampi_range;
+
+static sampi_range sampi_exact(const sampi_row *row, float max)
+{
+    sampi_sums sums = sampi_row_sums(row, max);
+    sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
+    return g;
+}
+
+/* A reference for sweep: the maximum of some elements all over the row. */
+static float sampi_row_ref(const sampi_row *row)
+{
+    float ref = -FLT_MAX;
+    size_t step = row->n / 32 > 16 ? row->n / 32 : 16;
+    for (size_t i = 0; i < row->n; i += step)
+        for (size_t j = i; j < i + 16 && j < row->n; j++)
+            if (row->x[j] > ref && row->x[j] <= FLT_MAX) ref = row->x[j];
+    return sampi_finite(ref * row->r);
+}
+
+/* Learn the row and estimate its sums in one pass (two if the reference was far off). */
+static int sampi_estimate(sampi_row *row, sampi_range *g)
+{
+    float ref = sampi_row_ref(row);
+    double z = 0.0, s = 0.0, z_unit = (double)SAMPI_ONE;
+    for (int pass = 0; pass < 2; pass++) {
+        row->top = row->k->sweep(row->x, row->n, row->r, ref, row->owner->work.tile, &z, &s);
+        row->learnt = true;
+        int status = sampi_judge(row->top);
+        if (status) return status;
+        float top = sampi_logit_at(row, row->top);
+        if ((double)top - (double)ref < 50.0) break;
+        ref = top;
+    }
+    double above = (double)sampi_logit_at(row, row->top) - (double)ref;
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (fabs(s / z) + 2.0 * (above > 0.0 ? above : 0.0) + 8.0);
+    double z_err = z * off, s_err = (fabs(s) + 2.0 * z * (above > 0.0 ? above : 0.0) + z) * 4.0 * off;
+    const sampi_change *change = sampi_changes(row);
+    for (size_t c = 0; c < row->n_change; c++) {
+        double old_d = (double)sampi_logit_at(row, row->x[change[c].id]) - (double)ref;
+        double new_d = (double)sampi_logit_at(row, change[c].x) - (double)ref;
+        double old_e = old_d > -700.0 ? sampi_exp2(old_d * SAMPI_LOG2E) : 0.0;
+        double new_e = new_d > -700.0 ? sampi_exp2(new_d * SAMPI_LOG2E) : 0.0;
+        z += new_e - old_e;
+        s += (old_e > 0.0 ? old_e * old_d : 0.0) - (new_e > 0.0 ? new_e * new_d : 0.0);
+    }
+    g->max = sampi_row_max(row);
+    int status = sampi_judge(g->max);
+    if (status) return status;
+    double shift = (double)g->max - (double)ref; /* from ref to max as the reference */
+    z_unit *= sampi_exp2(sampi_round(-shift * SAMPI_LOG2E));
+    g->z_lo = (z - z_err) * z_unit, g->z_hi = (z + z_err) * z_unit;
+    g->s_lo = (s + shift * z - s_err - fabs(shift) * z_err) * z_unit;
+    g->s_hi = (s + shift * z + s_err + fabs(shift) * z_err) * z_unit;
+    /* weights are rounded to integers: up to half a unit each, and the maximum is one whole weight */
+    double slack = (double)row->n + 1.0 + 1e-11 * g->z_hi;
+    g->z_lo -= slack, g->z_hi += slack;
+    g->s_lo -= 64.0 * slack, g->s_hi += 64.0 * slack;
+    if (g->z_lo < (double)SAMPI_ONE) g->z_lo = (double)SAMPI_ONE;
+    if (g->s_lo < 0.0) g->s_lo = 0.0;
+    g->is_exact = false;
+    return g->z_hi >= g->z_lo && g->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
+}
+
+static uint64_t sampi_need_lo(const sampi_range *g, uint64_t share)
+{
+    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_lo);
+}
+static uint64_t sampi_need_hi(const sampi_range *g, uint64_t share)
+{
+    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
+}
+
+/* How many tokens the first prefix in order of a compact row has that holds the mass `need`; 0 if all of them don't. */
+static size_t sampi_prefix(const sampi_row *row, const uint64_t *w, uint64_t need)
+{
+    const sampi_kernels *k = row->k;
+    int32_t high = sampi_key(row->top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
+    uint64_t mass = 0;
+    if (need == 0) need = 1;
+    while (mass < need) { /* mass (high) < need */
+        if (low == least) return 0;
+        high = low;
+        low = (int64_t)low - least > step ? low - step : least;
+        step = step < 1 << 28 ? step * 2 : step;
+        mass = k->mass(row->x, w, row->n, sampi_unkey(low));
+    }
+    while ((int64_t)high - low > 1) {
+        int32_t mid = sampi_middle(low, high);
+        if (k->mass(row->x, w, row->n, sampi_unkey(mid)) >= need)
+            low = mid;
+        else
+            high = mid;
+    }
+    float value = sampi_unkey(low) + 0.0f, above = sampi_next_up(value);
+    uint64_t each = 0, before = k->mass(row->x, w, row->n, above);
+    for (size_t i = 0; i < row->n && each == 0; i++)
+        if (row->x[i] == value) each = w[i];
+    return k->count(row->x, row->n, above) + (size_t)((need - before + each - 1) / each);
+}
+
+/* ---- the samplers ---- */
+
+/* One more element with another value; sorted by id. */
+static void sampi_change_to(sampi_row *row, samp_token id, float x)
+{
+    sampi_change *change = sampi_changes(row);
+    size_t i = row->n_change;
+    while (i > 0 && change[i - 1].id >= id) i--;
+    if (i < row->n_change && change[i].id == id) {
+        change[i].x = x;
+        return;
+    }
+    memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
+    change[i].id = id;
+    change[i].x = x;
+    row->n_change++;
+}
+
+/* The present value of a token, and where it stands in a compact row; false if it isn't there. */
+static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *at)
+{
+    size_t lo = 0, hi = row->n;
+    if (!row->id) {
+        const sampi_change *change = sampi_changes(row);
+        if ((size_t)id >= row->n) return false;
+        *x = row->x[id] + 0.0f;
+        for (hi = row->n_change; lo < hi;) {
+            size_t mid = (lo + hi) / 2;
+            if (change[mid].id < id)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        if (lo < row->n_change && change[lo].id == id) *x = change[lo].x;
+        return true;
+    }
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (row->id[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo == row->n || row->id[lo] != id) return false;
+    *x = row->x[lo];
+    *at = lo;
+    return true;
+}
+
+/* logit_bias, penalties, dry: a few tokens get another logit. */
+static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
+{
+    const samp_logit_bias *bias = s->kind == &SAMPI_LOGIT_BIAS ? (const samp_logit_bias *)sampi_part(s, 0) : NULL;
+    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
+    size_t n = bias ? (size_t)s->u.bias.n : s->kind == &SAMPI_DRY ? sampi_dry_list(s, list) : s->u.penalties.n;
+    bool banned = false;
+    int status = row->id ? SAMP_OK : sampi_learn(row); /* of the row as it came: a change may hide a NaN */
+    if (status) return status;
+    if (row->r != 1.0f || (!row->id && row->n_change + n > SAMPI_CHANGES)) return SAMPI_DECLINED;
+    for (size_t i = 0; i < n; i++) {
+        samp_token id = bias ? bias[i].token : list[i].token;
+        size_t at = 0;
+        float l;
+        if (!sampi_lookup(row, id, &l, &at) || sampi_masked(l)) continue;
+        if (bias)
+            l = sampi_bias_change(l, bias[i].bias);
+        else
+            l = s->kind == &SAMPI_DRY ? sampi_dry_change(s, l, &list[i]) : sampi_penalties_change(s, l, &list[i]);
+        if (!row->id) {
+            sampi_change_to(row, id, l);
+            continue;
+        }
+        row->owner->work.x[at] = l;
+        row->learnt = false;
+        banned |= sampi_masked(l);
+    }
+    if (banned) sampi_gather(row, -FLT_MAX); /* compact rows have no masked tokens */
+    return row->n ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s) { return sampi_keep_first(row, (size_t)s->u.top_k.k); }
+
+/* Keep l >= least, but at least the first min_keep in order. */
+static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
+{
+    float floor = sampi_float_up(least);
+    sampi_row before = *row;
+    if (row->id) {
+        if (row->k->count(row->x, row->n, floor) < min_keep) return sampi_keep_first(row, min_keep);
+        sampi_gather(row, floor);
+        return SAMP_OK;
+    }
+    sampi_gather(row, sampi_unscale(floor, row->r));
+    if (row->n >= min_keep) return SAMP_OK;
+    *row = before;
+    return sampi_keep_first(row, min_keep);
+}
+
+static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
+{
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    return sampi_fast_above(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep ? s->u.cut.min_keep : 1);
+}
+
+/* top_p on a row short enough to sum at once. */
+static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->owner->work.w;
+    int status = sampi_learn(row);
+    if (status) return status;
+    row->k->weights(row->x, row->n, row->top, w);
+    uint64_t z = row->k->mass(row->x, w, row->n, -FLT_MAX);
+    size_t keep = sampi_prefix(row, w, sampi_mass_of(share, z));
+    sampi_cut(row, keep > min_keep ? keep : min_keep);
+    return SAMP_OK;
+}
+
+static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t share = sampi_share(s->u.cut.p), *w = row->owner->work.w;
+    size_t min_keep = s->u.cut.min_keep;
+    sampi_range g;
+    if (row->n <= SAMPI_SMALL && !row->id) {
+        int bad = sampi_learn(row);
+        if (bad) return bad;
+        sampi_gather(row, -FLT_MAX);
+        if (row->n == 0) return SAMP_E_EMPTY;
+    }
+    if (row->id) return sampi_top_p_compact(row, share, min_keep);
+    int status = sampi_estimate(row, &g);
+    if (status) return status;
+    /* the perplexity tells how many tokens may be needed */
+    double entropy = (g.s_hi + g.s_lo) / (g.z_hi + g.z_lo) + sampi_ln(g.z_hi / (double)SAMPI_ONE);
+    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
+    size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
+    for (;; want *= 4) {
+        bool all = want >= row->n / 16;
+        sampi_row head = *row;
+        if (all && !g.is_exact) g = sampi_exact(row, g.max);
+        if (all)
+            sampi_gather(&head, -FLT_MAX);
+        else
+            sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        if (head.n == 0) return SAMP_E_EMPTY;
+        sampi_learn(&head);
+        head.k->weights(head.x, head.n, g.max, w);
+        uint64_t mass = head.k->mass(head.x, w, head.n, -FLT_MAX);
+        if (mass < sampi_need_hi(&g, share) && !all) continue;
+        size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share));
+        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share))) {
+            g = sampi_exact(row, g.max);
+            keep = sampi_prefix(&head, w, sampi_need_lo(&g, share));
+        }
+        if (keep < min_keep && !all && min_keep > head.n) return sampi_keep_first(row, min_keep);
+        *row = head;
+        sampi_cut(row, keep > min_keep ? keep : min_keep);
+        return SAMP_OK;
+    }
+}
+
+static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
+{
+    float t = s->u.temp.t;
+    if (t < SAMPI_TEMP_MIN) return sampi_keep_first(row, 1);
+    float r = 1.0f / t;
+    if (row->id) {
+        row->k->scale(row->x, row->n, r, row->owner->work.x);
+        if (row->learnt) row->top = sampi_finite(row->top * r);
+        return SAMP_OK;
+    }
+    int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_learn(row);
+    if (status) return status;
+    if (row->top * r > FLT_MAX) return SAMPI_DECLINED;
+    for (size_t c = 0; c < row->n_change; c++)
+        if (sampi_changes(row)[c].x * r > FLT_MAX) return SAMPI_DECLINED;
+    row->r = r;
+    return SAMP_OK;
+}
+
+static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
+{
+    if (s->u.temp.delta > 0.0f) return SAMPI_DECLINED;
+    return sampi_fast_temp(row, s);
+}
+
+static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    (void)s;
+    int status = sampi_keep_first(row, 1);
+    if (!status) *token = row->id[0];
+    return status;
+}
+
+/* The draw of sampi_draw: sums of q per tile, then one tile. */
+static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    uint64_t *sum = row->owner->work.sum, total = 0, random[2];
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = sampi_row_max(row), buf[SAMPI_TILE];
+    if ((status = sampi_judge(max))) return status;
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
+        if (row->id) piece = row->x;
+        row->k->envelope(piece, len, row->r, max, sum + at / SAMPI_TILE);
+    }
+    size_t tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
+    for (size_t t = 0; t < tiles; t++) total += sum[t];
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random(s, attempt, random);
+        uint64_t left = sampi_mulhi(random[0], total), q = 0;
+        size_t t = 0;
+        while (sum[t] <= left) left -= sum[t++];
+        size_t at = t * SAMPI_TILE, i = 0;
+        if (row->id)
+            piece = row->x + at;
+        else
+            sampi_piece(row, at, &piece, buf);
+        for (;; i++) {
+            q = sampi_envelope(max, sampi_logit_at(row, piece[i]));
+            if (q > left) break;
+            left -= q;
+        }
+        *token = row->id ? row->id[at + i] : (samp_token)(at + i);
+        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_at(row, piece[i]))) return SAMP_OK;
+    }
+}
+
+/* ---- the plan ---- */
+
+typedef int (*sampi_fast_filter)(sampi_row *, sampi_sampler *);
+typedef int (*sampi_fast_select)(sampi_row *, sampi_sampler *, samp_token *);
+
+static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
+{
+    if (kind == &SAMPI_LOGIT_BIAS || kind == &SAMPI_PENALTIES || kind == &SAMPI_DRY) return sampi_fast_patch;
+    if (kind == &SAMPI_TOP_K) return sampi_fast_top_k;
+    if (kind == &SAMPI_TOP_P) return sampi_fast_top_p;
+    if (kind == &SAMPI_MIN_P) return sampi_fast_min_p;
+    if (kind == &SAMPI_TEMP) return sampi_fast_temp;
+    if (kind == &SAMPI_TEMP_EXT) return sampi_fast_temp_ext;
+    return NULL;
+}
+
+static sampi_fast_select sampi_select_of(const sampi_kind *kind)
+{
+    if (kind == &SAMPI_DIST) return sampi_fast_dist;
+    if (kind == &SAMPI_GREEDY) return sampi_fast_greedy;
+    return NULL;
+}
+
+/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p. */
+#define SAMPI_PLAN 64
+
+static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
+        n = sampi_plan(s->u.chain.item[i], list, n);
+    if (n < 0 || sampi_is_chain(s) || s->off || s->kind == &SAMPI_SOFTMAX) return n;
+    if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    list[n] = s;
+    return n + 1;
+}
+
+/* A row as the array of its candidates. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->owner->work.candidate, row->n, -1, false };
+    const sampi_change *change = sampi_changes(row);
+    for (size_t i = 0; i < row->n; i++) {
+        cur.data[i].id = row->id ? row->id[i] : (samp_token)i;
+        cur.data[i].logit = sampi_logit_at(row, row->x[i]) + 0.0f; /* -0 becomes +0 */
+        cur.data[i].p = 0.0f;
+    }
+    for (size_t c = 0; c < row->n_change; c++) cur.data[change[c].id].logit = sampi_logit_at(row, change[c].x);
+    return cur;
+}
+
+/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
+{
+    sampi_sampler *list[SAMPI_PLAN];
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, false, 0 };
+    int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
+    for (int k = 0; k + 1 < n; k++)
+        if (list[k]->kind->selects) return SAMPI_DECLINED;
+    if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
+        return SAMPI_DECLINED;
+    sampi_save_state(s);
+    for (; i < n && !status; i++) {
+        sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
+        sampi_fast_select select = sampi_select_of(list[i]->kind);
+        list[i]->at_position = s->position;
+        list[i]->at_ordinal = ordinal[list[i]->kind->draws];
+        status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
+        if (status == SAMP_OK) ordinal[list[i]->kind->draws]++;
+    }
+    if (status == SAMPI_DECLINED && !row.id && (status = sampi_learn(&row)) == SAMP_OK) status = SAMPI_DECLINED;
+    if (status == SAMPI_DECLINED) {
+        samp_token_data_array cur = sampi_row_array(&row);
+        status = sampi_check(&cur);
+        for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
+        if (!status) *token = cur.data[cur.selected].id;
+    }
+    if (status)
+        sampi_restore_state(s);
+    else if (sampi_draws(s))
+        s->position++;
+    return status;
+}
+
 /* ================================================================================================== >>sample */
 
 SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
@@ -3156,30 +5089,57 @@ SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    if (n_vocab <= s->n_work) return SAMP_OK;
-    samp_token_data *work = (samp_token_data *)SAMP_MALLOC(n_vocab * sizeof *work);
-    if (!work) return SAMP_E_NOMEM;
-    SAMP_FREE(s->work);
-    s->work = work;
-    s->n_work = n_vocab;
+    if (n_vocab <= s->work.n) return SAMP_OK;
+    size_t tiles = (n_vocab + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
+    const size_t bytes[7] = { (n_vocab + 64) * sizeof(samp_token_data), (n_vocab + 32) * sizeof(float),
+                              (n_vocab + 32) * sizeof(int32_t),         (32 * tiles + 64) * sizeof(float),
+                              (32 * tiles + 64) * sizeof(float),        tiles * sizeof(uint64_t),
+                              SAMPI_CHANGES * sizeof(sampi_change) };
+    for (int i = 0; i < 7; i++) {
+        at[i] = size - 64;
+        size += (bytes[i] + 63) & ~(size_t)63;
+    }
+    char *block = (char *)SAMP_MALLOC(size), *base;
+    if (!block) return SAMP_E_NOMEM;
+    SAMP_FREE(s->work.block);
+    base = block + (64 - (uintptr_t)block % 64) % 64; /* on a cache line */
+    s->work.block = block;
+    s->work.n = n_vocab;
+    s->work.candidate = (samp_token_data *)(void *)(base + at[0]);
+    s->work.w = (uint64_t *)(void *)(base + at[0]);
+    s->work.x = (float *)(void *)(base + at[1]);
+    s->work.id = (int32_t *)(void *)(base + at[2]);
+    s->work.tile = (float *)(void *)(base + at[3]);
+    s->work.scratch = (float *)(void *)(base + at[4]);
+    s->work.sum = (uint64_t *)(void *)(base + at[5]);
+    s->work.change = (sampi_change *)(void *)(base + at[6]);
     return SAMP_OK;
 }
 
 /* The definition of a token: the array of all candidates, through the samplers one by one. */
-static samp_token sampi_draw_by_steps(sampi_sampler *s, const float *logits, size_t n_vocab)
+static int sampi_draw_by_steps(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
 {
-    int status = samp_status(&s->base, NULL);
-    if (status) return status;
-    if (n_vocab == 0) return SAMP_E_EMPTY;
-    if ((status = samp_reserve(&s->base, n_vocab))) return status;
-    samp_token_data_array cur = { s->work, n_vocab, -1, false };
+    samp_token_data_array cur = { s->work.candidate, n_vocab, -1, false };
     for (size_t i = 0; i < n_vocab; i++) {
         cur.data[i].id = (samp_token)i;
         cur.data[i].logit = logits[i] + 0.0f; /* -0 becomes +0 */
         cur.data[i].p = 0.0f;
     }
-    if ((status = sampi_check(&cur)) || (status = sampi_apply(s, &cur, true))) return status;
-    return cur.data[cur.selected].id;
+    int status = sampi_check(&cur);
+    if (!status) status = sampi_apply(s, &cur, true);
+    if (!status) *token = cur.data[cur.selected].id;
+    return status;
+}
+
+static samp_token sampi_draw_any(sampi_sampler *s, const float *logits, size_t n_vocab)
+{
+    samp_token token = -1;
+    int status = samp_status(&s->base, NULL);
+    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
+    if (!status) status = samp_reserve(&s->base, n_vocab);
+    if (!status) status = sampi_draw_fast(s, logits, n_vocab, &token);
+    if (status == SAMPI_DECLINED) status = sampi_draw_by_steps(s, logits, n_vocab, &token);
+    return status ? status : token;
 }
 
 static samp_token sampi_sample(samp_sampler *s, const float *logits, size_t n_vocab, bool accept)
@@ -3190,7 +5150,7 @@ static samp_token sampi_sample(samp_sampler *s, const float *logits, size_t n_vo
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    samp_token token = sampi_draw_by_steps((sampi_sampler *)s, logits, n_vocab);
+    samp_token token = sampi_draw_any((sampi_sampler *)s, logits, n_vocab);
     int status = token >= 0 && accept ? samp_accept(s, token) : SAMP_OK;
     if (status) { /* a custom sampler refused the token: as if it had not been drawn */
         sampi_restore_state((sampi_sampler *)s);
