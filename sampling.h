@@ -791,7 +791,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      moments   maxima, and in the same pass estimates of moment [0] = how many are unmasked (exact), [1] = the sum of
                x - pivot over these, [2] = the sum of its squares.
      fold      out [m] = maxima of those tile [i] with i mod m = j; m a multiple of 16, n of m.
-     collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
+     collect   the elements with x >= least in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
                or base + i if id is NULL. x_out == x with id_out == id is fine.
      count     how many elements are >= least.
      weights   w [n] (slack 16) = sampi_weight(max, x).
@@ -823,8 +823,8 @@ typedef struct sampi_kernels {
     float (*sweep)(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s);
     float (*moments)(const float *x, size_t n, float pivot, float *tile, double *moment);
     void (*fold)(const float *tile, size_t n, float *out, size_t m);
-    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
-                      float *x_out, int32_t *id_out);
+    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
+                      int32_t *id_out);
     size_t (*count)(const float *x, size_t n, float least);
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
@@ -835,7 +835,7 @@ typedef struct sampi_kernels {
 } sampi_kernels;
 
 #define SAMPI_TILE    256
-#define SAMPI_AHEAD   1024     /* elements to prefetch ahead: 4 KiB */
+#define SAMPI_AHEAD   128      /* elements to prefetch ahead: 512 bytes */
 #define SAMPI_LEAST_D (-86.0f) /* sweep takes l - ref below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
@@ -905,7 +905,7 @@ static void sampi_fold_scalar(const float *tile, size_t n, float *out, size_t m)
 }
 
 static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                   float below, float *x_out, int32_t *id_out)
+                                   float *x_out, int32_t *id_out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -913,7 +913,7 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
         int32_t token = id ? id[i] : base + (int32_t)i;
         x_out[kept] = v;
         id_out[kept] = token;
-        kept += v >= least && v < below;
+        kept += v >= least;
     }
     return kept;
 }
@@ -1048,7 +1048,7 @@ SAMPI_T static __m256 sampi_expf_avx2(__m256 d)
 SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
 {
     const __m256 vr = _mm256_set1_ps(r), vref = _mm256_set1_ps(ref), least = _mm256_set1_ps(SAMPI_LEAST_D);
-    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    __m256 all = _mm256_set1_ps(-INFINITY);
     __m256d z_all = _mm256_setzero_pd(), s_all = z_all;
     for (size_t i = 0; i < n; tile += 16) {
         __m256 m[2], zt[2], st[2];
@@ -1058,9 +1058,8 @@ SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float r
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
             for (int k = 0; k < 2 && i < end; k++, i += 8) {
                 __m256 a = sampi_load_avx2(x + i, end - i);
-                __m256 d = _mm256_max_ps(_mm256_sub_ps(_mm256_mul_ps(a, vr), vref), least);
+                __m256 d = _mm256_max_ps(least, _mm256_sub_ps(_mm256_mul_ps(a, vr), vref));
                 __m256 e = sampi_expf_avx2(d);
-                nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
                 m[k] = _mm256_max_ps(m[k], a);
                 zt[k] = _mm256_add_ps(zt[k], e);
                 st[k] = _mm256_fnmadd_ps(e, d, st[k]);
@@ -1079,7 +1078,7 @@ SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float r
     }
     *z = sampi_hsum_avx2(z_all);
     *s = sampi_hsum_avx2(s_all);
-    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
+    return *z != *z ? NAN : sampi_hmax_avx2(all); /* max (least, NaN) is NaN */
 }
 
 SAMPI_T static float sampi_moments_avx2(const float *x, size_t n, float pivot, float *tile, double *moment)
@@ -1126,27 +1125,38 @@ SAMPI_T static void sampi_fold_avx2(const float *tile, size_t n, float *out, siz
 }
 
 SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                         float below, float *x_out, int32_t *id_out)
+                                         float *x_out, int32_t *id_out)
 {
-    const __m256 lo = _mm256_set1_ps(least), hi = _mm256_set1_ps(below);
+    const __m256 lo = _mm256_set1_ps(least);
     const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     size_t kept = 0;
-    for (size_t i = 0; i < n; i += 8) {
-        __m256 v = sampi_load_avx2(x + i, n - i);
-        unsigned in = (unsigned)_mm256_movemask_ps(
-            _mm256_and_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ), _mm256_cmp_ps(v, hi, _CMP_LT_OQ)));
-        if (in == 0) continue;
-        __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
-        if (id && n - i >= 8)
-            token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
-        else if (id)
-            token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(n - i)), step));
-        /* the numbers of the kept lanes, one per byte, packed to the front */
-        uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
-        __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-        _mm256_storeu_ps(x_out + kept, _mm256_permutevar8x32_ps(v, order));
-        _mm256_storeu_si256((__m256i *)(void *)(id_out + kept), _mm256_permutevar8x32_epi32(token, order));
-        kept += (size_t)__builtin_popcount(in);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = i + 32;
+        if (end <= n) { /* mostly there is none: four at a time */
+            __m256 a = _mm256_cmp_ps(_mm256_loadu_ps(x + i), lo, _CMP_GE_OQ);
+            __m256 b = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 8), lo, _CMP_GE_OQ);
+            __m256 c = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 16), lo, _CMP_GE_OQ);
+            __m256 d = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 24), lo, _CMP_GE_OQ);
+            if (!_mm256_movemask_ps(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)))) continue;
+        } else {
+            end = n;
+        }
+        for (; i < end; i += 8) {
+            __m256 v = sampi_load_avx2(x + i, end - i);
+            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+            if (in == 0) continue;
+            __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
+            if (id && end - i >= 8)
+                token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
+            else if (id)
+                token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(end - i)), step));
+            /* the numbers of the kept lanes, one per byte, packed to the front */
+            uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
+            __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+            _mm256_storeu_ps(x_out + kept, _mm256_permutevar8x32_ps(v, order));
+            _mm256_storeu_si256((__m256i *)(void *)(id_out + kept), _mm256_permutevar8x32_epi32(token, order));
+            kept += (size_t)__builtin_popcount(in);
+        }
     }
     return kept;
 }
@@ -1154,10 +1164,18 @@ SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int3
 SAMPI_T static size_t sampi_count_avx2(const float *x, size_t n, float least)
 {
     const __m256 lo = _mm256_set1_ps(least);
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += 8)
+    __m256i sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() }; /* minus the count, per lane */
+    size_t count = 0, i = 0;
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 2; k++)
+            sum[k] = _mm256_add_epi32(
+                sum[k], _mm256_castps_si256(_mm256_cmp_ps(_mm256_loadu_ps(x + i + 8 * k), lo, _CMP_GE_OQ)));
+    for (; i < n; i += 8)
         count += (size_t)__builtin_popcount(
             (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(sampi_load_avx2(x + i, n - i), lo, _CMP_GE_OQ)));
+    int32_t lane[8];
+    _mm256_storeu_si256((__m256i *)(void *)lane, _mm256_add_epi32(sum[0], sum[1]));
+    for (int k = 0; k < 8; k++) count += (size_t)-lane[k];
     return count;
 }
 
@@ -1319,7 +1337,8 @@ SAMPI_T static double sampi_hsum_avx512(__m512d v)
 
 SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
 {
-    __m256i a = _mm256_add_epi64(_mm512_castsi512_si256(v), _mm512_maskz_extracti64x4_epi64(0xF, v, 1));
+    __m256i a = _mm256_add_epi64(_mm512_maskz_extracti64x4_epi64(0xF, v, 0),
+                                 _mm512_maskz_extracti64x4_epi64(0xF, v, 1));
     __m128i b = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
@@ -1379,7 +1398,6 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
     const __m512 vr = _mm512_set1_ps(r), vref = _mm512_set1_ps(ref), least = _mm512_set1_ps(SAMPI_LEAST_D);
     __m512 all = _mm512_set1_ps(-INFINITY);
     __m512d z_all = _mm512_setzero_pd(), s_all = z_all;
-    __mmask16 nan = 0;
     for (size_t i = 0; i < n; tile += 16) {
         __m512 m = _mm512_set1_ps(-INFINITY), zt[4], st[4];
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
@@ -1388,9 +1406,8 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
             for (int k = 0; k < 4; k++, i += 16) {
                 __m512 a = _mm512_loadu_ps(x + i);
                 _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-                __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref), least);
+                __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref));
                 __m512 e = sampi_expf_avx512(d);
-                nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
                 m = _mm512_maskz_max_ps(0xFFFF, m, a);
                 zt[k] = _mm512_add_ps(zt[k], e);
                 st[k] = _mm512_fnmadd_ps(e, d, st[k]);
@@ -1398,9 +1415,8 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
         }
         for (; i < end; i += 16) {
             __m512 a = sampi_load_avx512(x + i, end - i);
-            __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref), least);
+            __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref));
             __m512 e = sampi_expf_avx512(d);
-            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
             m = _mm512_maskz_max_ps(0xFFFF, m, a);
             zt[0] = _mm512_add_ps(zt[0], e);
             st[0] = _mm512_fnmadd_ps(e, d, st[0]);
@@ -1408,16 +1424,16 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
         i = end;
         __m512 ze = _mm512_add_ps(_mm512_add_ps(zt[0], zt[1]), _mm512_add_ps(zt[2], zt[3]));
         __m512 se = _mm512_add_ps(_mm512_add_ps(st[0], st[1]), _mm512_add_ps(st[2], st[3]));
-        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(ze)));
+        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 0)));
         z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 1)));
-        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(se)));
+        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 0)));
         s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 1)));
         _mm512_storeu_ps(tile, m);
         all = _mm512_maskz_max_ps(0xFFFF, all, m);
     }
     *z = sampi_hsum_avx512(z_all);
     *s = sampi_hsum_avx512(s_all);
-    return nan ? NAN : sampi_hmax_avx512(all);
+    return *z != *z ? NAN : sampi_hmax_avx512(all); /* max (least, NaN) is NaN */
 }
 
 SAMPI_T static float sampi_moments_avx512(const float *x, size_t n, float pivot, float *tile, double *moment)
@@ -1441,9 +1457,9 @@ SAMPI_T static float sampi_moments_avx512(const float *x, size_t n, float pivot,
             count += (size_t)__builtin_popcount(in);
         }
         i = end;
-        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(sum)));
+        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 0)));
         m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 1)));
-        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_castps512_ps256(square)));
+        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 0)));
         m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 1)));
         _mm512_storeu_ps(tile, m);
         all = _mm512_maskz_max_ps(0xFFFF, all, m);
@@ -1464,20 +1480,32 @@ SAMPI_T static void sampi_fold_avx512(const float *tile, size_t n, float *out, s
 }
 
 SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                           float below, float *x_out, int32_t *id_out)
+                                           float *x_out, int32_t *id_out)
 {
-    const __m512 lo = _mm512_set1_ps(least), hi = _mm512_set1_ps(below);
+    const __m512 lo = _mm512_set1_ps(least);
     const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     size_t kept = 0;
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = sampi_load_avx512(x + i, n - i);
-        __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ), v, hi, _CMP_LT_OQ);
-        if (in == 0) continue;
-        __m512i token = id ? _mm512_maskz_loadu_epi32(in, id + i)
-                           : _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
-        _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
-        _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
-        kept += (size_t)__builtin_popcount(in);
+    for (size_t i = 0, end; i < n; i = end) {
+        end = i + 64;
+        if (end <= n) { /* mostly there is none: four at a time */
+            __mmask16 a = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), lo, _CMP_GE_OQ);
+            __mmask16 b = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 16), lo, _CMP_GE_OQ);
+            __mmask16 c = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 32), lo, _CMP_GE_OQ);
+            __mmask16 d = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 48), lo, _CMP_GE_OQ);
+            if ((a | b | c | d) == 0) continue;
+        } else {
+            end = n;
+        }
+        for (; i < end; i += 16) {
+            __m512 v = sampi_load_avx512(x + i, end - i);
+            __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+            if (in == 0) continue;
+            __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
+            if (id) token = _mm512_maskz_loadu_epi32(in, id + i);
+            _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
+            _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
+            kept += (size_t)__builtin_popcount(in);
+        }
     }
     return kept;
 }
@@ -1485,8 +1513,16 @@ SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, in
 SAMPI_T static size_t sampi_count_avx512(const float *x, size_t n, float least)
 {
     const __m512 lo = _mm512_set1_ps(least);
-    size_t count = 0;
-    for (size_t i = 0; i < n; i += 16)
+    size_t count = 0, i = 0;
+    for (; i + 64 <= n; i += 64) {
+        __mmask64 in = _mm512_kunpackd(
+            _mm512_kunpackw(_mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), lo, _CMP_GE_OQ),
+                            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 16), lo, _CMP_GE_OQ)),
+            _mm512_kunpackw(_mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 32), lo, _CMP_GE_OQ),
+                            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 48), lo, _CMP_GE_OQ)));
+        count += (size_t)__builtin_popcountll(in);
+    }
+    for (; i < n; i += 16)
         count += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(sampi_load_avx512(x + i, n - i), lo, _CMP_GE_OQ));
     return count;
 }
@@ -1525,7 +1561,7 @@ SAMPI_T static void sampi_weights_avx512(const float *x, size_t n, float max, ui
     __m512d d;
     for (size_t i = 0; i < n; i += 16) {
         __m512 l = sampi_load_avx512(x + i, n - i);
-        __m512d a = sampi_weight_avx512(_mm512_castps512_ps256(l), vmax, &d);
+        __m512d a = sampi_weight_avx512(_mm512_maskz_extractf32x8_ps(0xFF, l, 0), vmax, &d);
         __m512d b = sampi_weight_avx512(_mm512_maskz_extractf32x8_ps(0xFF, l, 1), vmax, &d);
         _mm512_storeu_si512((void *)(w + i), _mm512_sub_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(one)));
         _mm512_storeu_si512((void *)(w + i + 8), _mm512_sub_epi64(_mm512_castpd_si512(b), _mm512_castpd_si512(one)));
@@ -1540,7 +1576,8 @@ SAMPI_T static void sampi_probs_avx512(const float *x, size_t n, float max, doub
         __mmask16 in = _mm512_cmp_ps_mask(l, _mm512_set1_ps(-FLT_MAX), _CMP_GE_OQ);
         for (int half = 0; half < 2; half++) {
             __m512d d, power,
-                e = sampi_exp_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1) : _mm512_castps512_ps256(l),
+                e = sampi_exp_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
+                                          : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
                                      vmax, &d, &power);
             e = _mm512_maskz_div_pd((__mmask8)(half ? in >> 8 : in), _mm512_mul_pd(e, power), vz);
             _mm256_storeu_ps(p + i + 8 * half, _mm512_maskz_cvtpd_ps(0xFF, e));
@@ -1571,8 +1608,9 @@ SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float m
         __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
         for (int half = 0; half < 2; half++) {
-            __m512d d, w = sampi_weight_avx512(
-                           half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1) : _mm512_castps512_ps256(l), vmax, &d);
+            __m512d d, w = sampi_weight_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
+                                                    : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
+                                               vmax, &d);
             z = _mm512_add_epi64(z, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
             w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
             s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
@@ -1604,7 +1642,7 @@ SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, flo
         }
         i = end;
         *tile = sampi_hsum64_avx512(
-            _mm512_add_epi64(_mm512_maskz_cvtepu32_epi64(0xFF, _mm512_castsi512_si256(sum)),
+            _mm512_add_epi64(_mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, sum, 0)),
                              _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, sum, 1))));
     }
 }
@@ -1734,19 +1772,19 @@ static void sampi_fold_neon(const float *tile, size_t n, float *out, size_t m)
     }
 }
 
-static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
-                                 float *x_out, int32_t *id_out)
+static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
+                                 int32_t *id_out)
 {
     size_t kept = 0, i = 0;
     for (; i + 4 <= n; i += 4) {
         float32x4_t v = vld1q_f32(x + i);
-        uint32x4_t in = vandq_u32(vcgeq_f32(v, vdupq_n_f32(least)), vcltq_f32(v, vdupq_n_f32(below)));
+        uint32x4_t in = vcgeq_f32(v, vdupq_n_f32(least));
         if (vmaxvq_u32(in) == 0) continue;
-        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, below, x_out + kept,
+        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, x_out + kept,
                                      id_out + kept);
     }
-    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, below,
-                                       x_out + kept, id_out + kept);
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, x_out + kept,
+                                       id_out + kept);
 }
 
 static size_t sampi_count_neon(const float *x, size_t n, float least)
@@ -2861,15 +2899,21 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The temperature of temp_ext, from the entropy. */
+static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), s->u.temp.exponent);
+    return (float)fma((double)hi - (double)lo, power, (double)lo);
+}
+
 static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float t = s->u.temp.t, delta = s->u.temp.delta;
-    if (delta > 0.0f) {
-        sampi_sums r = sampi_sum(cur);
-        if (r.n == 1) return SAMP_OK;
-        float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-        double power = sampi_pow(sampi_entropy(&r) / sampi_ln((double)r.n), s->u.temp.exponent);
-        t = (float)fma((double)hi - (double)lo, power, (double)lo);
+    float t = s->u.temp.t;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_sums sums = sampi_sum(cur);
+        if (sums.n == 1) return SAMP_OK;
+        t = sampi_temp_of(s, &sums);
     }
     sampi_scale(cur, t);
     return SAMP_OK;
@@ -2967,43 +3011,68 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* Draw among the tokens kept and learn from the surprise. */
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. */
+static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+{
+    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    double error = surprise - (double)s->u.mirostat.tau;
+    s->now.mu = sampi_finite((float)fma(-(double)s->u.mirostat.eta, error, (double)s->now.mu));
+}
+
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
     sampi_sums r = sampi_sum(cur);
-    double d = (double)r.max - (double)cur->data[cur->selected].logit;
-    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)r.z / (double)SAMPI_ONE));
-    s->now.mu = sampi_finite(
-        (float)fma(-(double)s->u.mirostat.eta, surprise - (double)s->u.mirostat.tau, (double)s->now.mu));
+    sampi_mirostat_learn(s, (double)r.max - (double)cur->data[cur->selected].logit, r.z);
     return SAMP_OK;
+}
+
+/* Zipf's exponent from neighbours in order, i and i + 1: ln (p_i / p_i+1) against ln ((i + 2) / (i + 1)). */
+typedef struct sampi_zipf {
+    double tb, tt;
+} sampi_zipf;
+
+static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
+{
+    double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
+    zipf->tb = fma(t, b, zipf->tb);
+    zipf->tt = fma(t, t, zipf->tt);
+}
+
+/* How many of n tokens mirostat keeps. */
+static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+{
+    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0, n_vocab = s->u.mirostat.n_vocab;
+    double below = 1.0 - sampi_pow(n_vocab, -e);
+    double scale = below != 0.0 ? e / below : 1.0 / sampi_ln(n_vocab); /* the second is the limit for e -> 0 */
+    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / exponent);
+    return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
 }
 
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t n = sampi_unmasked(cur);
-    double tb = 0.0, tt = 0.0;
-    sampi_sort_all(cur);
-    for (size_t i = 0; i + 1 < n && i + 1 < (size_t)s->u.mirostat.m; i++) {
-        double t = sampi_ln((double)(i + 2) / (double)(i + 1));
-        double b = (double)cur->data[i].logit - (double)cur->data[i + 1].logit; /* ln (p_i / p_i+1) */
-        tb = fma(t, b, tb);
-        tt = fma(t, t, tt);
-    }
-    double zipf = tt > 0.0 ? tb / tt : 1.0, e = zipf - 1.0, n_vocab = s->u.mirostat.n_vocab;
-    double below = 1.0 - sampi_pow(n_vocab, -e);
-    double scale = below != 0.0 ? e / below : 1.0 / sampi_ln(n_vocab); /* the second is the limit for e -> 0 */
-    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / zipf);
-    size_t keep = k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m < n ? (size_t)s->u.mirostat.m : n;
+    sampi_zipf zipf = { 0.0, 0.0 };
+    sampi_sort(&SAMPI_BY_LOGIT, cur, m);
+    for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
+    size_t keep = sampi_zipf_keep(&zipf, s, n);
+    sampi_sort(&SAMPI_BY_LOGIT, cur, keep);
     sampi_resize(cur, keep);
+    cur->sorted = true;
     return sampi_mirostat_select(s, cur);
+}
+
+/* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
+{
+    double room = (double)s->now.mu - sampi_log2(z / (double)SAMPI_ONE);
+    return fma(-room, SAMPI_LN2, (double)max);
 }
 
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur); /* surprise = (max - l) log2 e + log2 Z <= mu */
-    double room = (double)s->now.mu - sampi_log2((double)r.z / (double)SAMPI_ONE);
-    sampi_keep_above(cur, fma(-room, SAMPI_LN2, (double)r.max), 1);
+    sampi_sums r = sampi_sum(cur);
+    sampi_keep_above(cur, sampi_mirostat_floor(s, r.max, (double)r.z), 1);
     return sampi_mirostat_select(s, cur);
 }
 
@@ -4505,6 +4574,7 @@ static float sampi_row_bound(const sampi_row *row, size_t need)
 {
     float *tile = row->owner->work.tile, *f = row->owner->work.scratch;
     size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
+    if (need >= row->n) return -FLT_MAX;
     need += row->n_change;
     while (m < 4 * need) m *= 2;
     if (m >= n) return sampi_threshold(row->k, tile, n, need, row->top, false);
@@ -4550,16 +4620,16 @@ static void sampi_gather(sampi_row *row, float least)
     sampi_work *work = &row->owner->work;
     size_t m = 0, tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
     if (row->id || !row->learnt || least == -FLT_MAX) {
-        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
+        m = row->k->collect(row->x, row->id, 0, row->n, least, work->x, work->id);
     } else { /* only tiles whose maxima reach it */
         float *hit = (float *)(void *)work->w;
         int32_t *part = (int32_t *)(void *)(hit + 16 * tiles + 16), last = -1;
-        size_t hits = row->k->collect(work->tile, NULL, 0, 16 * tiles, least, INFINITY, hit, part);
+        size_t hits = row->k->collect(work->tile, NULL, 0, 16 * tiles, least, hit, part);
         for (size_t h = 0; h < hits; h++) {
             if (part[h] >> 4 == last) continue;
             last = part[h] >> 4;
             size_t at = (size_t)last * SAMPI_TILE, len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-            m += row->k->collect(row->x + at, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+            m += row->k->collect(row->x + at, NULL, (int32_t)at, len, least, work->x + m, work->id + m);
         }
     }
     if (row->n_change) m = sampi_merge_changes(row, m, least);
@@ -4590,7 +4660,7 @@ static void sampi_cut(sampi_row *row, size_t keep)
     if (keep >= row->n) return;
     sampi_work *work = &row->owner->work;
     float value = sampi_threshold(row->k, row->x, row->n, keep, row->top, true);
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, work->x, work->id);
     size_t kept = m, from = m;
     for (size_t i = m; i-- > 0 && kept > keep;) /* of those with this value the smallest ids stay */
         if (work->x[i] == value) kept--, from = i;
@@ -4621,6 +4691,20 @@ static int sampi_keep_first(sampi_row *row, size_t keep)
     }
     sampi_cut(row, keep);
     return SAMP_OK;
+}
+
+/* A row as the array of its candidates. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->owner->work.candidate, row->n, -1, false };
+    const sampi_change *change = sampi_changes(row);
+    for (size_t i = 0; i < row->n; i++) {
+        cur.data[i].id = row->id ? row->id[i] : (samp_token)i;
+        cur.data[i].logit = sampi_logit_at(row, row->x[i]) + 0.0f; /* -0 becomes +0 */
+        cur.data[i].p = 0.0f;
+    }
+    for (size_t c = 0; c < row->n_change; c++) cur.data[change[c].id].logit = sampi_logit_at(row, change[c].x);
+    return cur;
 }
 
 /* ---- sums ---- */
@@ -4685,13 +4769,16 @@ static float sampi_row_ref(const sampi_row *row)
     return sampi_finite(ref * row->r);
 }
 
-/* Learn the row and estimate its sums in one pass (two if the reference was far off). */
+/* Learn the row and estimate its sums in one pass (two if the reference was far off). If the row was learnt before, the
+   reference is the maximum, and s is known better. */
 static int sampi_estimate(sampi_row *row, sampi_range *g)
 {
-    float ref = sampi_row_ref(row);
+    float ref = row->learnt ? sampi_logit_at(row, row->top) : sampi_row_ref(row);
     double z = 0.0, s = 0.0, z_unit = (double)SAMPI_ONE;
     for (int pass = 0; pass < 2; pass++) {
         row->top = row->k->sweep(row->x, row->n, row->r, ref, row->owner->work.tile, &z, &s);
+        if (row->top != row->top) /* a NaN, or a float that overflowed far above ref */
+            row->top = row->k->maxima(row->x, row->n, row->owner->work.tile);
         row->learnt = true;
         int status = sampi_judge(row->top);
         if (status) return status;
@@ -4929,10 +5016,9 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
+static int sampi_scale_row(sampi_row *row, float t)
 {
-    float t = s->u.temp.t;
-    if (t < SAMPI_TEMP_MIN) return sampi_keep_first(row, 1);
+    if (!(t >= SAMPI_TEMP_MIN)) return sampi_keep_first(row, 1);
     float r = 1.0f / t;
     if (row->id) {
         row->k->scale(row->x, row->n, r, row->owner->work.x);
@@ -4948,10 +5034,208 @@ static int sampi_fast_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
+
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
-    if (s->u.temp.delta > 0.0f) return SAMPI_DECLINED;
-    return sampi_fast_temp(row, s);
+    if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    sampi_sums sums = sampi_row_sums(row, max); /* T is a float of the entropy: no estimate will do */
+    return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
+}
+
+/* Afterwards x holds the logits themselves, in the workspace. */
+static void sampi_settle(sampi_row *row)
+{
+    const sampi_change *change = sampi_changes(row);
+    float *x = row->owner->work.x;
+    if (row->id || (row->r == 1.0f && row->n_change == 0)) return;
+    row->k->scale(row->x, row->n, row->r, x);
+    for (size_t c = 0; c < row->n_change; c++) x[change[c].id] = sampi_logit_at(row, change[c].x);
+    row->x = x;
+    row->r = 1.0f;
+    row->n_change = 0;
+    row->learnt = false;
+}
+
+/* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
+static bool sampi_keep_between(sampi_row *row, double lo, double hi)
+{
+    sampi_row before = *row;
+    float least = sampi_float_up(lo);
+    if (row->id && row->k->count(row->x, row->n, least) != row->k->count(row->x, row->n, sampi_float_up(hi)))
+        return false;
+    sampi_gather(row, sampi_unscale(least, row->r));
+    if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    *row = before;
+    return false;
+}
+
+static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
+{
+    double moment[3], pivot = 0.0;
+    int known = 0;
+    sampi_settle(row);
+    for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
+        if (fabsf(row->x[i]) <= FLT_MAX) pivot += (double)row->x[i], known++;
+    if (known) pivot /= known;
+    row->top = row->k->moments(row->x, row->n, (float)pivot,
+                               row->id ? row->owner->work.scratch : row->owner->work.tile, moment);
+    row->learnt = true;
+    int status = sampi_judge(row->top);
+    if (status) return status;
+    /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
+    double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
+    double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
+    double high = sqrt((variance > 0.0 ? variance : 0.0) + error), slack = 1e-9 * sqrt(square) + 1e-30,
+           n = s->u.sigma.n;
+    if (!(square < 1e30)) return SAMPI_DECLINED;
+    high = sampi_round(n * (high + slack));
+    low = low > slack ? sampi_round(n * (low - slack)) : 0.0;
+    return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
+}
+
+/* Its exact range for a compact row, else an estimate. Short rows become compact. */
+static int sampi_range_of(sampi_row *row, sampi_range *g)
+{
+    if (!row->id && row->n > SAMPI_SMALL) return sampi_estimate(row, g);
+    int status = sampi_learn(row);
+    if (status) return status;
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    if (row->n == 0) return SAMP_E_EMPTY;
+    if ((status = sampi_learn(row))) return status;
+    *g = sampi_exact(row, row->top);
+    return SAMP_OK;
+}
+
+static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
+{
+    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->owner->work.w;
+    sampi_range g;
+    if (row->n < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
+    int status = sampi_range_of(row, &g);
+    if (status) return status;
+    sampi_row head = *row; /* w >= t Z needs w >= t 2^40 */
+    double reach = (double)g.max + sampi_ln(s->u.xtc.t) - 1e-6;
+    if (!row->id) sampi_gather(&head, sampi_unscale(sampi_float_up(reach), row->r));
+    if (head.n + row->n_change > SAMPI_CHANGES && !row->id) return SAMPI_DECLINED;
+    head.k->weights(head.x, head.n, g.max, w);
+    size_t above = 0, least = 0, unsure = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        uint64_t lo = sampi_need_lo(&g, share), hi = sampi_need_hi(&g, share);
+        above = unsure = 0;
+        for (size_t i = 0; i < head.n; i++) {
+            unsure += w[i] >= lo && w[i] < hi;
+            if (w[i] < lo) continue;
+            if (above++ == 0 || head.x[i] <= head.x[least]) least = i;
+        }
+        if (unsure == 0) break;
+        g = sampi_exact(row, g.max);
+    }
+    if (above < 2) return SAMP_OK;
+    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max).n : row->n;
+    if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    uint64_t need = sampi_need_lo(&g, share);
+    size_t kept = 0;
+    for (size_t i = 0; i < head.n; i++) {
+        bool out = w[i] >= need && i != least;
+        if (!row->id && out) sampi_change_to(row, head.id[i], -INFINITY);
+        if (!row->id || out) continue;
+        row->owner->work.x[kept] = row->x[i];
+        row->owner->work.id[kept++] = row->id[i];
+    }
+    if (row->id) row->n = kept, row->learnt = false;
+    return SAMP_OK;
+}
+
+/* The kept prefix by score, in an array: how many; 0 if all of it holds less than need. */
+static size_t sampi_typical_prefix(samp_token_data_array *cur, const sampi_order *o, uint64_t need)
+{
+    for (size_t k = 64;; k *= 8) {
+        uint64_t mass = 0;
+        if (k > cur->size) k = cur->size;
+        sampi_sort(o, cur, k);
+        for (size_t i = 0; i < k; i++)
+            if ((mass += sampi_weight((float)o->max, cur->data[i].logit)) >= need) return i + 1;
+        if (k == cur->size) return 0;
+    }
+}
+
+static double sampi_by_id(const sampi_order *o, const samp_token_data *d)
+{
+    (void)o;
+    return (double)d->id;
+}
+
+/* Is the last of the kept tokens closer to the mean than every token that was left out below? */
+static bool sampi_score_within(const samp_token_data_array *cur, size_t keep, float max, double mean, double reach)
+{
+    double d = (double)max - (double)cur->data[keep - 1].logit;
+    return fabs(d - mean) < reach;
+}
+
+/* Tokens further than twice the mean below the maximum are less typical than the maximum itself. So the prefix is mostly
+   found among few; it is sure if both ends of the estimate give the same one, in the same order. */
+static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
+{
+    sampi_range g;
+    if (row->id || row->n <= SAMPI_SMALL || s->u.cut.min_keep > 64) return SAMPI_DECLINED;
+    int status = sampi_learn(row);
+    if (!status) status = sampi_estimate(row, &g);
+    if (status) return status;
+    uint64_t share = sampi_share(s->u.cut.p);
+    sampi_work *work = &row->owner->work;
+    for (double reach = 1.0;;) {
+        double mean[2] = { g.s_lo / g.z_hi, g.s_hi / g.z_lo };
+        uint64_t need[2] = { sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_lo) + 1,
+                             sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_hi + 1) + 1 };
+        size_t keep[2] = { 0, 0 };
+        bool same = true;
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(sampi_float_up((double)g.max - (1.0 + reach) * mean[1] - 1e-3), row->r));
+        if (head.n > 4 * SAMPI_SMALL) return SAMPI_DECLINED;
+        samp_token_data_array cur = sampi_row_array(&head);
+        for (int end = 0; end < 2 && same; end++) {
+            sampi_order by_score = { sampi_typical_score, g.max, mean[end] };
+            keep[end] = sampi_typical_prefix(&cur, &by_score, need[end]);
+            if (keep[end] == 0) break;
+            if (keep[end] < s->u.cut.min_keep)
+                keep[end] = s->u.cut.min_keep < cur.size ? s->u.cut.min_keep : cur.size;
+            same = end == 0 || keep[0] == keep[1];
+            for (size_t i = 0; i < keep[end] && same; i++) {
+                if (end == 0) work->id[i] = cur.data[i].id;
+                same = work->id[i] == cur.data[i].id;
+            }
+        }
+        /* beyond the reach there may be more typical tokens than the last one kept */
+        bool inside = keep[0] && keep[1] && cur.size >= s->u.cut.min_keep &&
+                      sampi_score_within(&cur, keep[1], g.max, mean[0], reach * mean[1]);
+        if (!same || (!g.is_exact && mean[1] - mean[0] > 5e-4)) {
+            if (g.is_exact) return SAMPI_DECLINED;
+            g = sampi_exact(row, g.max);
+        } else if (!inside) {
+            reach *= 2.0;
+            if (reach > 64.0) return SAMPI_DECLINED;
+        } else {
+            sampi_order by_id = { sampi_by_id, 0.0, 0.0 };
+            cur.size = keep[1];
+            sampi_sort(&by_id, &cur, cur.size);
+            for (size_t i = 0; i < cur.size; i++) {
+                work->x[i] = cur.data[i].logit;
+                work->id[i] = cur.data[i].id;
+            }
+            head.n = cur.size;
+            *row = head;
+            row->learnt = false;
+            return SAMP_OK;
+        }
+    }
 }
 
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
@@ -4998,6 +5282,63 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
     }
 }
 
+/* Draw among the tokens of a compact row and learn from the surprise. */
+static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    float l = 0.0f;
+    size_t at;
+    int status = sampi_fast_dist(row, s, token);
+    if (status) return status;
+    sampi_lookup(row, *token, &l, &at);
+    sampi_mirostat_learn(s, (double)row->top - (double)l, sampi_exact(row, row->top).z);
+    return SAMP_OK;
+}
+
+static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    sampi_range g;
+    int status = sampi_range_of(row, &g);
+    if (status) return status;
+    for (;;) {
+        double lo = sampi_mirostat_floor(s, g.max, g.z_lo), hi = sampi_mirostat_floor(s, g.max, g.z_hi);
+        if (hi > (double)g.max) { /* not even the maximum: it stays alone */
+            if (lo > (double)g.max)
+                status = sampi_keep_first(row, 1);
+            else if (g.is_exact)
+                return SAMPI_DECLINED;
+            if (status || lo > (double)g.max) break;
+        } else if (sampi_keep_between(row, lo, hi)) {
+            break;
+        }
+        if (g.is_exact) return SAMPI_DECLINED;
+        g = sampi_exact(row, g.max);
+    }
+    return status ? status : sampi_fast_mirostat_select(row, s, token);
+}
+
+static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    float top[128];
+    size_t m = (size_t)s->u.mirostat.m;
+    if (m > 128) return SAMPI_DECLINED;
+    sampi_settle(row);
+    int status = sampi_learn(row);
+    if (status) return status;
+    size_t n = row->k->count(row->x, row->n, -FLT_MAX);
+    sampi_row head = *row;
+    if (row->id || row->x == row->owner->work.x) return SAMPI_DECLINED;
+    if ((status = sampi_keep_first(&head, m))) return status;
+    for (size_t i = 0; i < head.n; i++) { /* its logits in order */
+        size_t j = i;
+        for (; j > 0 && top[j - 1] < head.x[i]; j--) top[j] = top[j - 1];
+        top[j] = head.x[i];
+    }
+    sampi_zipf zipf = { 0.0, 0.0 };
+    for (size_t i = 0; i + 1 < head.n; i++) sampi_zipf_add(&zipf, i, top[i], top[i + 1]);
+    status = sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
+    return status ? status : sampi_fast_mirostat_select(row, s, token);
+}
+
 /* ---- the plan ---- */
 
 typedef int (*sampi_fast_filter)(sampi_row *, sampi_sampler *);
@@ -5011,6 +5352,9 @@ static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
     if (kind == &SAMPI_MIN_P) return sampi_fast_min_p;
     if (kind == &SAMPI_TEMP) return sampi_fast_temp;
     if (kind == &SAMPI_TEMP_EXT) return sampi_fast_temp_ext;
+    if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
+    if (kind == &SAMPI_XTC) return sampi_fast_xtc;
+    if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
     return NULL;
 }
 
@@ -5018,6 +5362,8 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
 {
     if (kind == &SAMPI_DIST) return sampi_fast_dist;
     if (kind == &SAMPI_GREEDY) return sampi_fast_greedy;
+    if (kind == &SAMPI_MIROSTAT) return sampi_fast_mirostat;
+    if (kind == &SAMPI_MIROSTAT_V2) return sampi_fast_mirostat_v2;
     return NULL;
 }
 
@@ -5032,20 +5378,6 @@ static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
     if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
     list[n] = s;
     return n + 1;
-}
-
-/* A row as the array of its candidates. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
-{
-    samp_token_data_array cur = { row->owner->work.candidate, row->n, -1, false };
-    const sampi_change *change = sampi_changes(row);
-    for (size_t i = 0; i < row->n; i++) {
-        cur.data[i].id = row->id ? row->id[i] : (samp_token)i;
-        cur.data[i].logit = sampi_logit_at(row, row->x[i]) + 0.0f; /* -0 becomes +0 */
-        cur.data[i].p = 0.0f;
-    }
-    for (size_t c = 0; c < row->n_change; c++) cur.data[change[c].id].logit = sampi_logit_at(row, change[c].x);
-    return cur;
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
