@@ -5047,20 +5047,6 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
-/* Afterwards x holds the logits themselves, in the workspace. */
-static void sampi_settle(sampi_row *row)
-{
-    const sampi_change *change = sampi_changes(row);
-    float *x = row->owner->work.x;
-    if (row->id || (row->r == 1.0f && row->n_change == 0)) return;
-    row->k->scale(row->x, row->n, row->r, x);
-    for (size_t c = 0; c < row->n_change; c++) x[change[c].id] = sampi_logit_at(row, change[c].x);
-    row->x = x;
-    row->r = 1.0f;
-    row->n_change = 0;
-    row->learnt = false;
-}
-
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
@@ -5078,7 +5064,8 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
     double moment[3], pivot = 0.0;
     int known = 0;
-    sampi_settle(row);
+    if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
+    if (row->n == 0) return SAMP_E_EMPTY;
     for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
         if (fabsf(row->x[i]) <= FLT_MAX) pivot += (double)row->x[i], known++;
     if (known) pivot /= known;
@@ -5320,13 +5307,11 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *tok
 {
     float top[128];
     size_t m = (size_t)s->u.mirostat.m;
-    if (m > 128) return SAMPI_DECLINED;
-    sampi_settle(row);
+    if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
     int status = sampi_learn(row);
     if (status) return status;
     size_t n = row->k->count(row->x, row->n, -FLT_MAX);
     sampi_row head = *row;
-    if (row->id || row->x == row->owner->work.x) return SAMPI_DECLINED;
     if ((status = sampi_keep_first(&head, m))) return status;
     for (size_t i = 0; i < head.n; i++) { /* its logits in order */
         size_t j = i;
@@ -5374,8 +5359,10 @@ static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
         n = sampi_plan(s->u.chain.item[i], list, n);
-    if (n < 0 || sampi_is_chain(s) || s->off || s->kind == &SAMPI_SOFTMAX) return n;
+    if (n < 0 || sampi_is_chain(s) || s->off) return n;
     if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (n > 0 && list[n - 1]->kind->selects) return -1; /* it would come after the selection */
+    if (s->kind == &SAMPI_SOFTMAX) return n;
     list[n] = s;
     return n + 1;
 }
@@ -5387,8 +5374,6 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, false, 0 };
     int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
-    for (int k = 0; k + 1 < n; k++)
-        if (list[k]->kind->selects) return SAMPI_DECLINED;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
         return SAMPI_DECLINED;
     sampi_save_state(s);
