@@ -1269,27 +1269,36 @@ SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max
     sums->s += sampi_hsum64_avx2(s);
 }
 
+/* What sampi_envelope adds to 8 sums; l = x * r must stay rounded. */
+SAMPI_T static __m256i sampi_envelope_add_avx2(__m256i sum, __m256 l, __m256 max)
+{
+    SAMPI_OPAQUE(l);
+    __m256 t = _mm256_mul_ps(_mm256_sub_ps(max, l), _mm256_set1_ps(SAMPI_ENVELOPE_UNIT));
+    __m256i in = _mm256_castps_si256(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ));
+    __m256i k = _mm256_cvttps_epi32(t);
+    /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
+    __m256i minus = _mm256_and_si256(k, _mm256_set1_epi32(0x1FFFFFF));
+    minus = _mm256_srav_epi32(_mm256_xor_si256(minus, _mm256_set1_epi32(~0x3FFFFFF)), _mm256_srli_epi32(k, 25));
+    return _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
+}
+
 SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, uint64_t *tile)
 {
-    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max), unit = _mm256_set1_ps(SAMPI_ENVELOPE_UNIT);
-    const __m256 limit = _mm256_set1_ps(2147483648.0f);
-    const __m256i fraction = _mm256_set1_epi32(0x1FFFFFF), flip = _mm256_set1_epi32(~0x3FFFFFF);
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        __m256i sum = _mm256_setzero_si256();
-        for (; i < end; i += 8) {
-            __m256 l = _mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr);
-            SAMPI_OPAQUE(l);
-            __m256 t = _mm256_mul_ps(_mm256_sub_ps(vmax, l), unit);
-            __m256i in = _mm256_castps_si256(_mm256_cmp_ps(t, limit, _CMP_LT_OQ)), k = _mm256_cvttps_epi32(t);
+        __m256i a = _mm256_setzero_si256(), b = a;
+        for (; i + 16 <= end; i += 16) {
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            __m256i minus = _mm256_srav_epi32(_mm256_xor_si256(_mm256_and_si256(k, fraction), flip),
-                                              _mm256_srli_epi32(k, 25));
-            sum = _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
+            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax);
+            b = sampi_envelope_add_avx2(b, _mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax);
         }
+        for (; i < end; i += 8)
+            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax);
         i = end;
-        *tile = sampi_hsum64_avx2(_mm256_add_epi64(_mm256_cvtepu32_epi64(_mm256_castsi256_si128(sum)),
-                                                   _mm256_cvtepu32_epi64(_mm256_extracti128_si256(sum, 1))));
+        a = _mm256_add_epi32(a, b);
+        b = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(a, 1));
+        *tile = sampi_hsum64_avx2(_mm256_add_epi64(_mm256_cvtepu32_epi64(_mm256_castsi256_si128(a)), b));
     }
 }
 
@@ -1620,30 +1629,38 @@ SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float m
     sums->s += sampi_hsum64_avx512(s);
 }
 
+/* What sampi_envelope adds to 16 sums; l = x * r must stay rounded. */
+SAMPI_T static __m512i sampi_envelope_add_avx512(__m512i sum, __m512 l, __m512 max)
+{
+    SAMPI_OPAQUE_V(l);
+    __m512 t = _mm512_mul_ps(_mm512_sub_ps(max, l), _mm512_set1_ps(SAMPI_ENVELOPE_UNIT));
+    __mmask16 in = _mm512_cmp_ps_mask(t, _mm512_set1_ps(2147483648.0f), _CMP_LT_OQ);
+    __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
+    /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
+    __m512i minus = _mm512_ternarylogic_epi32(k, _mm512_set1_epi32(0x1FFFFFF), _mm512_set1_epi32(~0x3FFFFFF), 0x6A);
+    minus = _mm512_maskz_srav_epi32(0xFFFF, minus, _mm512_maskz_srli_epi32(0xFFFF, k, 25));
+    return _mm512_mask_sub_epi32(sum, in, sum, minus);
+}
+
 SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, uint64_t *tile)
 {
-    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max), unit = _mm512_set1_ps(SAMPI_ENVELOPE_UNIT);
-    const __m512 limit = _mm512_set1_ps(2147483648.0f);
-    const __m512i fraction = _mm512_set1_epi32(0x1FFFFFF), flip = _mm512_set1_epi32(~0x3FFFFFF);
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        __m512i sum = _mm512_setzero_si512();
-        for (; i < end; i += 16) {
-            __m512 l = _mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr);
-            SAMPI_OPAQUE_V(l);
-            __m512 t = _mm512_mul_ps(_mm512_sub_ps(vmax, l), unit);
-            __mmask16 in = _mm512_cmp_ps_mask(t, limit, _CMP_LT_OQ);
-            __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
+        __m512i a = _mm512_setzero_si512(), b = a;
+        for (; i + 32 <= end; i += 32) {
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            /* -q = ((k & fraction) ^ flip) >> (k >> 25), as an arithmetic shift of the complement */
-            __m512i minus = _mm512_maskz_srav_epi32(0xFFFF, _mm512_ternarylogic_epi32(k, fraction, flip, 0x6A),
-                                                    _mm512_maskz_srli_epi32(0xFFFF, k, 25));
-            sum = _mm512_mask_sub_epi32(sum, in, sum, minus);
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax);
+            b = sampi_envelope_add_avx512(b, _mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax);
         }
+        for (; i < end; i += 16)
+            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax);
         i = end;
-        *tile = sampi_hsum64_avx512(
-            _mm512_add_epi64(_mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, sum, 0)),
-                             _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, sum, 1))));
+        a = _mm512_add_epi32(a, b);
+        b = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 1));
+        a = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 0));
+        *tile = sampi_hsum64_avx512(_mm512_add_epi64(a, b));
     }
 }
 
@@ -2712,7 +2729,10 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
     uint32_t n = sampi_dry_list(s, list);
+    int32_t seen = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n > 0) sampi_patch(s, cur, list, n, sampi_dry_change);
+    if (s->rng == SAMP_RNG_MT19937 && seen > allowed && sampi_dry_limit(s, seen) >= allowed)
+        cur->sorted = false; /* as llama.cpp has it, whether a token was hit or not: adaptive_p looks at it */
     return SAMP_OK;
 }
 
@@ -2878,13 +2898,13 @@ static void sampi_mask_but(samp_token_data_array *cur, size_t best)
 {
     for (size_t i = 0; i < cur->size; i++)
         if (i != best) cur->data[i].logit = -INFINITY;
-    sampi_recheck_order(cur);
 }
 
 static void sampi_scale(samp_token_data_array *cur, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) {
         sampi_mask_but(cur, sampi_argmax(cur));
+        sampi_recheck_order(cur);
         return;
     }
     float r = 1.0f / t;
@@ -3184,7 +3204,6 @@ static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
     float sigma = (float)sqrt((double)(squares / count)), least = max - sampi_roundf(s->u.sigma.n * sigma);
     for (size_t i = 0; i < cur->size; i++)
         if (cur->data[i].logit < least) cur->data[i].logit = -INFINITY;
-    sampi_recheck_order(cur);
     return SAMP_OK;
 }
 
@@ -3298,7 +3317,6 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
     if (!(t > 0.0f)) sampi_mask_but(cur, sampi_llama_argmax(cur));
     for (size_t i = 0; t > 0.0f && i < cur->size; i++)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
-    sampi_recheck_order(cur);
 }
 
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
@@ -4508,7 +4526,7 @@ static float sampi_float_up(double t)
 static float sampi_unscale(float l, float r)
 {
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    int64_t lo = sampi_key(-FLT_MAX), hi = sampi_key(INFINITY), near = sampi_key(sampi_finite(l / r));
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), near = sampi_key(sampi_finite(l / r));
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the rounded quotient is nearly always next to it */
         if (near - step > lo && sampi_unkey((int32_t)(near - step)) * r < l) lo = near - step;
         if (near + step < hi && sampi_unkey((int32_t)(near + step)) * r >= l) hi = near + step;
@@ -4825,28 +4843,62 @@ static uint64_t sampi_need_hi(const sampi_range *g, uint64_t share)
     return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
 }
 
-/* How many tokens the first prefix in order of a compact row has that holds the mass `need`; 0 if all of them don't. */
-static size_t sampi_prefix(const sampi_row *row, const uint64_t *w, uint64_t need)
+/* The key of the largest value v with sum of w [i] over x [i] >= v at least need; that of -FLT_MAX if there is none. */
+static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint64_t *w, size_t n, uint64_t need,
+                              float top)
 {
-    const sampi_kernels *k = row->k;
-    int32_t high = sampi_key(row->top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
+    int32_t high = sampi_key(top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
     uint64_t mass = 0;
-    if (need == 0) need = 1;
-    while (mass < need) { /* mass (high) < need */
-        if (low == least) return 0;
+    while (mass < need && low != least) { /* mass (high) < need */
         high = low;
         low = (int64_t)low - least > step ? low - step : least;
         step = step < 1 << 28 ? step * 2 : step;
-        mass = k->mass(row->x, w, row->n, sampi_unkey(low));
+        mass = k->mass(x, w, n, sampi_unkey(low));
     }
     while ((int64_t)high - low > 1) {
         int32_t mid = sampi_middle(low, high);
-        if (k->mass(row->x, w, row->n, sampi_unkey(mid)) >= need)
+        if (k->mass(x, w, n, sampi_unkey(mid)) >= need)
             low = mid;
         else
             high = mid;
     }
-    float value = sampi_unkey(low) + 0.0f, above = sampi_next_up(value);
+    return low;
+}
+
+/* The same for a long row: a sample tells between which values it lies, and only the elements there are searched. They go
+   behind w, where there is room for a third of the row. */
+static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint64_t *w, size_t n, uint64_t need,
+                                   uint64_t z, float top)
+{
+    uint64_t *wb = w + n + 16;
+    float *xb = (float *)(void *)(wb + n / 3);
+    size_t m = 0;
+    if (n < 4 * SAMPI_SMALL) return sampi_mass_key(k, x, w, n, need, top);
+    for (size_t i = 0; i < n; i += 32) xb[m] = x[i], wb[m++] = w[i];
+    uint64_t all = k->mass(xb, wb, m, -FLT_MAX), part = (uint64_t)((sampi_u128)all * need / z), some = all / 80;
+    float high = sampi_unkey(sampi_mass_key(k, xb, wb, m, part > some ? part - some : 1, top));
+    float low = sampi_unkey(sampi_mass_key(k, xb, wb, m, part + some, top));
+    uint64_t above = k->mass(x, w, n, high);
+    if (above >= need || k->mass(x, w, n, low) < need || k->count(x, n, low) - k->count(x, n, high) > n / 3 - 64)
+        return sampi_mass_key(k, x, w, n, need, top);
+    m = 0;
+    for (size_t i = 0; i < n; i++) {
+        xb[m] = x[i];
+        wb[m] = w[i];
+        m += x[i] >= low && x[i] < high;
+    }
+    return sampi_mass_key(k, xb, wb, m, need - above, high);
+}
+
+/* How many tokens the first prefix in order of a compact row has that holds the mass `need`; 0 if all of them don't. */
+static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need)
+{
+    const sampi_kernels *k = row->k;
+    if (need == 0) need = 1;
+    uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX);
+    if (z < need) return 0;
+    float value = sampi_unkey(sampi_mass_key_long(k, row->x, w, row->n, need, z, row->top)) + 0.0f;
+    float above = sampi_next_up(value);
     uint64_t each = 0, before = k->mass(row->x, w, row->n, above);
     for (size_t i = 0; i < row->n && each == 0; i++)
         if (row->x[i] == value) each = w[i];
@@ -5027,9 +5079,10 @@ static int sampi_scale_row(sampi_row *row, float t)
     }
     int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_learn(row);
     if (status) return status;
-    if (row->top * r > FLT_MAX) return SAMPI_DECLINED;
-    for (size_t c = 0; c < row->n_change; c++)
-        if (sampi_changes(row)[c].x * r > FLT_MAX) return SAMPI_DECLINED;
+    float max = sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    /* where a token that counts may overflow, the product is clamped step by step */
+    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -5408,9 +5461,9 @@ SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     if (n_vocab <= s->work.n) return SAMP_OK;
     size_t tiles = (n_vocab + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
-    const size_t bytes[7] = { (n_vocab + 64) * sizeof(samp_token_data), (n_vocab + 32) * sizeof(float),
-                              (n_vocab + 32) * sizeof(int32_t),         (32 * tiles + 64) * sizeof(float),
-                              (32 * tiles + 64) * sizeof(float),        tiles * sizeof(uint64_t),
+    const size_t bytes[7] = { (n_vocab + 128) * sizeof(samp_token_data), (n_vocab + 32) * sizeof(float),
+                              (n_vocab + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
+                              (32 * tiles + 64) * sizeof(float),         tiles * sizeof(uint64_t),
                               SAMPI_CHANGES * sizeof(sampi_change) };
     for (int i = 0; i < 7; i++) {
         at[i] = size - 64;
