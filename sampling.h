@@ -4672,28 +4672,25 @@ static float sampi_row_max(sampi_row *row)
     return sampi_logit_at(row, row->top);
 }
 
-/* Keep the first `keep` in order of a compact row that has at least as many. */
+/* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
+static void sampi_cut_at(sampi_row *row, float value, size_t keep)
+{
+    sampi_work *work = &row->owner->work;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, work->x, work->id), over = m - keep, from = m;
+    for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
+    size_t to = from;
+    for (size_t i = from; i < m; i++) {
+        if (work->x[i] == value) continue; /* one of the largest ids with this value */
+        work->x[to] = work->x[i];
+        work->id[to++] = work->id[i];
+    }
+    row->n = keep;
+}
+
+/* Keep the first `keep` in order of a compact row. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
-    if (keep >= row->n) return;
-    sampi_work *work = &row->owner->work;
-    float value = sampi_threshold(row->k, row->x, row->n, keep, row->top, true);
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, work->x, work->id);
-    size_t kept = m, from = m;
-    for (size_t i = m; i-- > 0 && kept > keep;) /* of those with this value the smallest ids stay */
-        if (work->x[i] == value) kept--, from = i;
-    if (kept < m) {
-        size_t to = from, over = m - kept;
-        for (size_t i = from; i < m; i++) {
-            if (over > 0 && work->x[i] == value) {
-                over--;
-                continue;
-            }
-            work->x[to] = work->x[i];
-            work->id[to++] = work->id[i];
-        }
-    }
-    row->n = kept;
+    if (keep < row->n) sampi_cut_at(row, sampi_threshold(row->k, row->x, row->n, keep, row->top, true), keep);
 }
 
 /* The first `keep` in order, or all unmasked ones if there are fewer. */
@@ -4890,18 +4887,19 @@ static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint6
     return sampi_mass_key(k, xb, wb, m, need - above, high);
 }
 
-/* How many tokens the first prefix in order of a compact row has that holds the mass `need`; 0 if all of them don't. */
-static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need)
+/* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold less), and the
+   value of its last one. */
+static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
 {
     const sampi_kernels *k = row->k;
+    uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
     if (need == 0) need = 1;
-    uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX);
     if (z < need) return 0;
-    float value = sampi_unkey(sampi_mass_key_long(k, row->x, w, row->n, need, z, row->top)) + 0.0f;
-    float above = sampi_next_up(value);
-    uint64_t each = 0, before = k->mass(row->x, w, row->n, above);
+    *value = sampi_unkey(sampi_mass_key_long(k, row->x, w, row->n, need, z, row->top)) + 0.0f;
+    float above = sampi_next_up(*value);
+    uint64_t before = k->mass(row->x, w, row->n, above);
     for (size_t i = 0; i < row->n && each == 0; i++)
-        if (row->x[i] == value) each = w[i];
+        if (row->x[i] == *value) each = w[i];
     return k->count(row->x, row->n, above) + (size_t)((need - before + each - 1) / each);
 }
 
@@ -5012,16 +5010,19 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_fast_above(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep ? s->u.cut.min_keep : 1);
 }
 
-/* top_p on a row short enough to sum at once. */
+/* top_p on a compact row: all weights. */
 static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->owner->work.w;
+    float value;
     int status = sampi_learn(row);
     if (status) return status;
     row->k->weights(row->x, row->n, row->top, w);
-    uint64_t z = row->k->mass(row->x, w, row->n, -FLT_MAX);
-    size_t keep = sampi_prefix(row, w, sampi_mass_of(share, z));
-    sampi_cut(row, keep > min_keep ? keep : min_keep);
+    size_t keep = sampi_prefix(row, w, sampi_mass_of(share, row->k->mass(row->x, w, row->n, -FLT_MAX)), &value);
+    if (keep < min_keep)
+        sampi_cut(row, min_keep);
+    else
+        sampi_cut_at(row, value, keep);
     return SAMP_OK;
 }
 
@@ -5030,42 +5031,37 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
     uint64_t share = sampi_share(s->u.cut.p), *w = row->owner->work.w;
     size_t min_keep = s->u.cut.min_keep;
     sampi_range g;
-    if (row->n <= SAMPI_SMALL && !row->id) {
-        int bad = sampi_learn(row);
-        if (bad) return bad;
-        sampi_gather(row, -FLT_MAX);
-        if (row->n == 0) return SAMP_E_EMPTY;
-    }
     if (row->id) return sampi_top_p_compact(row, share, min_keep);
-    int status = sampi_estimate(row, &g);
+    int status = row->n > SAMPI_SMALL ? sampi_estimate(row, &g) : sampi_learn(row);
     if (status) return status;
     /* the perplexity tells how many tokens may be needed */
-    double entropy = (g.s_hi + g.s_lo) / (g.z_hi + g.z_lo) + sampi_ln(g.z_hi / (double)SAMPI_ONE);
+    double entropy = row->n > SAMPI_SMALL
+                         ? (g.s_hi + g.s_lo) / (g.z_hi + g.z_lo) + sampi_ln(g.z_hi / (double)SAMPI_ONE)
+                         : 30.0;
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
     size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
-    for (;; want *= 4) {
-        bool all = want >= row->n / 16;
+    for (; want < row->n / 16 && min_keep < want; want *= 4) {
         sampi_row head = *row;
-        if (all && !g.is_exact) g = sampi_exact(row, g.max);
-        if (all)
-            sampi_gather(&head, -FLT_MAX);
-        else
-            sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        float value, other;
+        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
         if (head.n == 0) return SAMP_E_EMPTY;
         sampi_learn(&head);
         head.k->weights(head.x, head.n, g.max, w);
-        uint64_t mass = head.k->mass(head.x, w, head.n, -FLT_MAX);
-        if (mass < sampi_need_hi(&g, share) && !all) continue;
-        size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share));
-        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share))) {
+        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_need_hi(&g, share)) continue;
+        size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
+        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share), &other)) {
             g = sampi_exact(row, g.max);
-            keep = sampi_prefix(&head, w, sampi_need_lo(&g, share));
+            keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
         }
-        if (keep < min_keep && !all && min_keep > head.n) return sampi_keep_first(row, min_keep);
         *row = head;
-        sampi_cut(row, keep > min_keep ? keep : min_keep);
+        if (keep < min_keep)
+            sampi_cut(row, min_keep);
+        else
+            sampi_cut_at(row, value, keep);
         return SAMP_OK;
     }
+    sampi_gather(row, -FLT_MAX);
+    return row->n ? sampi_top_p_compact(row, share, min_keep) : SAMP_E_EMPTY;
 }
 
 static int sampi_scale_row(sampi_row *row, float t)
@@ -5132,7 +5128,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
     double high = sqrt((variance > 0.0 ? variance : 0.0) + error), slack = 1e-9 * sqrt(square) + 1e-30,
            n = s->u.sigma.n;
-    if (!(square < 1e30)) return SAMPI_DECLINED;
+    if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
     high = sampi_round(n * (high + slack));
     low = low > slack ? sampi_round(n * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
