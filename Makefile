@@ -45,7 +45,7 @@ $(B)/%.passed: $(B)/%
 	@touch $@
 
 $(B)/test_%: tests/test_%.c $(TEST_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm -lpthread
 
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
 test-compile: tests/compile.sh sampling.h | $(B)
@@ -69,7 +69,7 @@ test-sanitize: $(TESTS:%=$(B)/san/%)
 	  ./$(B)/san/$$t > $(B)/san/$$t.log 2>&1 || { tail -n 60 $(B)/san/$$t.log; exit 1; }; done
 
 $(B)/san/test_%: tests/test_%.c $(TEST_DEPS) | $(B)/san
-	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lcmocka -lm
+	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lcmocka -lm -lpthread
 
 ## test-valgrind: all tests under valgrind
 test-valgrind: $(TESTS:%=$(B)/%)
@@ -77,9 +77,50 @@ test-valgrind: $(TESTS:%=$(B)/%)
 	  SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$(B)/$$t > $(B)/$$t.vg 2>&1 \
 	    || { tail -n 60 $(B)/$$t.vg; exit 1; }; done
 
+## test-arm64: the equality of the fast path and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
+test-arm64: tests/test_fused.c tests/test_math.c $(TEST_DEPS) | $(B)
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fused.c -o $(B)/fused_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
+	qemu-aarch64 $(B)/math_arm64 | tail -n 1
+	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fused_arm64 $(if $(ARGS),$(ARGS),random_chains)
+
+## test-mutants: the tests of the fast path catch broken kernels
+test-mutants: tests/mutate_kernels.sh tests/test_fused.c $(TEST_DEPS) | $(B)
+	@CC="$(CC)" sh tests/mutate_kernels.sh
+
+## test-fused-long: 100,000 random chains, fast path against definition
+test-fused-long: $(B)/test_fused
+	SAMP_TEST_CASES=100000 ./$(B)/test_fused 'test_random_chains*' | grep -v RUN
+
+## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
+parity: | $(B)
+	@CC="$(CC)" sh tests/parity/run.sh
+
+parity-small: | $(B)
+	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
+	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## ci: everything that .ci/run runs after make deps
-ci: test test-readme test-math test-sanitize test-valgrind
+ci: test test-readme test-math test-arm64 test-sanitize test-valgrind parity-small
 	@echo "make ci: all passed"
+
+# ---------------------------------------------------------------------------------------------------- benchmarks
+
+BENCH_DEPS := bench/bench.h sampling.h tests/data/real_rows.f16
+
+## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
+bench: $(B)/bench
+	@./$(B)/bench $(ARGS)
+
+$(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv
+bench-peer: $(B)/bench_peer
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" $(ARGS)
+
+$(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
 
 # ---------------------------------------------------------------------------------------------------- tools
 
@@ -101,5 +142,5 @@ clean:
 $(B) $(B)/san:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-sanitize test-valgrind ci \
-        deps need-deps format clean
+.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-arm64 test-mutants \
+        test-fused-long test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -27,13 +27,19 @@
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
    in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
 
+   TWO EXECUTORS, ONE MEANING. Step by step (samp_apply over an array of candidates) is the definition. samp_sample
+   takes the fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of
+   sorts and SIMD kernels chosen at run time; where it cannot, it goes on step by step. The token is the same, always.
+
    The file is in the order of execution. Search for the tags:
        >>config  >>types  >>api                                        what you use; stop there if that is enough
-       >>impl  >>rng  >>math  >>array                                  the ground the samplers stand on
+       >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
+       >>kernels  >>scalar  >>avx2  >>avx512  >>neon  >>dispatch       loops over a row, one contract, four versions
+       >>array                                                         checks, order and sums of candidates
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>sample                                               applying them, and samp_sample itself
+       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -41,6 +47,7 @@
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMP_API                    storage class of the public functions (wherever you include the file)
+       SAMP_NO_SIMD SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON           leave these kernels out
 
    ERRORS. A function that returns a token returns it (>= 0) or a negative samp_status; the others return SAMP_OK or a
    negative status. A constructor given a bad value still returns an object, which carries the error: samp_status(s,
@@ -50,7 +57,8 @@
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
 
-   THREADS. No globals. Different samplers may be used by different threads at once; one sampler by one at a time.
+   THREADS. No globals but one atomic pointer to the kernels in use. Different samplers may be used by different
+   threads at once; one sampler by one at a time.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
    position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
@@ -66,7 +74,9 @@
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
         in the chain, attempt). The position is the chain's count of draws, so a row's token is the same alone or in
         any batch, and can be replayed.
-     6. Products that feed a sum are written as fma, or are kept apart by sampi_round: -ffp-contract, -march and -O
+     6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
+        of it, and where the bound leaves a doubt, the exact sum is taken.
+     7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
         change nothing. -ffast-math would, and is refused in the file with the implementation.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
@@ -251,7 +261,7 @@ typedef struct samp_perf_data {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   12 bytes per token of the vocabulary, at the first call (samp_reserve); then none. */
+     Memory   about 21 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
@@ -302,8 +312,8 @@ SAMP_API samp_sampler *samp_chain_init(void);
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
-   samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it, until
-   another chain takes it. */
+   samp_chain_remove -- take sampler i out; the caller owns it now. Its random source stays as the chain had set it,
+   until another chain takes it. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i);
 SAMP_API int32_t samp_chain_n(const samp_sampler *chain);
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
@@ -780,11 +790,12 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
    Loops over a row, once per instruction set: the sections below hold the same functions in the same order, and each of
    them gives the same result to the last bit, but for the sums of sweep and moments, which are estimates with a bound.
 
-   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A tile is 256 elements, the last one
-   may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16 elements behind
-   the result are overwritten. Masked elements (-infinity) are allowed everywhere.
+   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A tile is 256 elements, the last
+   one may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16 elements
+   behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
 
-     maxima    tile [16 * ceil(n / 256)] = for each tile the maxima of 16 disjoint parts of it (-infinity for an empty one).
+     maxima    tile [16 * ceil(n / 256)] = for each tile the maxima of 16 disjoint parts of it (-infinity for an empty
+     one).
                Returns the row's maximum; NaN if the row has one.
      sweep     maxima, and in the same pass estimates of z = sum e^(l - ref) and s = sum e^(l - ref) (ref - l) over the
                unmasked elements, for l - ref <= 60: see sampi_sweep_error.
@@ -795,8 +806,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
                or base + i if id is NULL. x_out == x with id_out == id is fine.
      count     how many elements are >= least.
      weights   w [n] (slack 16) = sampi_weight(max, x).
-     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; 0 for a masked element.
-     mass      the sum of w [i] over x [i] >= least.
+     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; 0 for a masked
+     element. mass      the sum of w [i] over x [i] >= least.
      sums      sampi_sum's z, s and n for l = x * r.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l).
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
@@ -835,7 +846,7 @@ typedef struct sampi_kernels {
 } sampi_kernels;
 
 #define SAMPI_TILE    256
-#define SAMPI_AHEAD   128      /* elements to prefetch ahead: 512 bytes */
+#define SAMPI_AHEAD   64       /* elements to prefetch ahead: 256 bytes, four lines */
 #define SAMPI_LEAST_D (-86.0f) /* sweep takes l - ref below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
@@ -2245,7 +2256,8 @@ typedef struct sampi_count {
     int32_t count;
 } sampi_count;
 
-/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a tail. */
+/* One way for a breaker to begin: with this token (tail -1: it contains the breaker), continued by the tokens of a
+   tail. */
 typedef struct sampi_tail {
     int32_t n;
     samp_token token[20];
@@ -2464,7 +2476,8 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Change the logits of the tokens in a list: at once if they all stand at data[id], else by looking up each candidate. */
+/* Change the logits of the tokens in a list: at once if they all stand at data[id], else by looking up each
+   candidate. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -2707,7 +2720,8 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
     return sampi_finite(l - fall);
 }
 
-/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how many. */
+/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how
+   many. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
@@ -3604,15 +3618,15 @@ SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
            sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
 SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
            NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL, sampi_top_k_describe);
-SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
+SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL,
+sampi_top_k_describe); SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
            NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p, NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL, NULL, sampi_xtc_describe);
-SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp, NULL, NULL, NULL, sampi_temp_describe);
-SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
+SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL,
+sampi_cut_describe); SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL,
+NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p, NULL,
+NULL, NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL,
+NULL, sampi_xtc_describe); SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp, NULL, NULL,
+NULL, sampi_temp_describe); SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
            NULL, NULL, NULL, sampi_temp_ext_describe);
 SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
 SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
@@ -4470,13 +4484,13 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 }
 
 /* ==================================================================================================== >>fast
-   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first sampler
-   that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work on. What a
-   sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
+   From logits to the token without the array. The row stays where it is for as long as possible ("dense"); the first
+   sampler that leaves few tokens copies these, ids ascending, to the workspace ("compact"), where the next ones work
+   on. What a sampler does not do here is left to the samplers above: the row becomes an array and goes on step by step.
 
-   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the whole row
-   is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same answer, and else the
-   exact sum is taken. */
+   The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
+   whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
+   answer, and else the exact sum is taken. */
 
 typedef struct sampi_row {
     const sampi_kernels *k;
@@ -4562,8 +4576,8 @@ static int sampi_learn(sampi_row *row)
 
 /* ---- finding thresholds ---- */
 
-/* A value that at least `need` of f [n] reach, and not many more do; -FLT_MAX if fewer are unmasked. top = the maximum of f.
-   exact: the largest such value. */
+/* A value that at least `need` of f [n] reach, and not many more do; -FLT_MAX if fewer are unmasked. top = the
+   maximum of f. exact: the largest such value. */
 static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, size_t need, float top, bool exact)
 {
     const int32_t least = sampi_key(-FLT_MAX);
@@ -4587,12 +4601,14 @@ static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, s
     return sampi_unkey(low);
 }
 
-/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from maxima of disjoint parts. */
+/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from maxima of disjoint
+   parts. */
 static float sampi_row_bound(const sampi_row *row, size_t need)
 {
     float *tile = row->owner->work.tile, *f = row->owner->work.scratch;
     size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
     if (need >= row->n) return -FLT_MAX;
+    if (need == 1 && row->n_change == 0) return row->top;
     need += row->n_change;
     while (m < 4 * need) m *= 2;
     if (m >= n) return sampi_threshold(row->k, tile, n, need, row->top, false);
@@ -4862,8 +4878,8 @@ static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint
     return low;
 }
 
-/* The same for a long row: a sample tells between which values it lies, and only the elements there are searched. They go
-   behind w, where there is room for a third of the row. */
+/* The same for a long row: a sample tells between which values it lies, and only the elements there are searched.
+   They go behind w, where there is room for a third of the row. */
 static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint64_t *w, size_t n, uint64_t need,
                                    uint64_t z, float top)
 {
@@ -4887,8 +4903,8 @@ static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint6
     return sampi_mass_key(k, xb, wb, m, need - above, high);
 }
 
-/* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold less), and the
-   value of its last one. */
+/* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold
+   less), and the value of its last one. */
 static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
 {
     const sampi_kernels *k = row->k;
@@ -5216,8 +5232,8 @@ static bool sampi_score_within(const samp_token_data_array *cur, size_t keep, fl
     return fabs(d - mean) < reach;
 }
 
-/* Tokens further than twice the mean below the maximum are less typical than the maximum itself. So the prefix is mostly
-   found among few; it is sure if both ends of the estimate give the same one, in the same order. */
+/* Tokens further than twice the mean below the maximum are less typical than the maximum itself. So the prefix is
+   mostly found among few; it is sure if both ends of the estimate give the same one, in the same order. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_range g;
@@ -5401,7 +5417,8 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
     return NULL;
 }
 
-/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p. */
+/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p.
+   */
 #define SAMPI_PLAN 64
 
 static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
