@@ -1,0 +1,153 @@
+/* bench.c -- the time of a token, for every sampler, instruction set, vocabulary and kind of logits.
+ *
+ *     cc -O2 -std=c11 -I. bench/bench.c -o bench -lm         or make bench
+ *     ./bench --quick
+ *     ./bench --case default,temp --n 128256 --logits peaked
+ *
+ * bench/README.md says how to read the table. */
+
+#include "bench.h"
+
+static const char usage[] = "usage: bench [options]                 lists are separated by commas\n"
+                            "  --case LIST     cases (default: all)\n"
+                            "  --n LIST        vocabulary sizes (32000,128256,151936,262144)\n"
+                            "  --logits LIST   peaked, flat, real (all)\n"
+                            "  --isa LIST      scalar, avx2, avx512, neon (all that the machine has)\n"
+                            "  --rounds N      rounds of which the median is taken (7)\n"
+                            "  --rows N        rows in rotation (24)\n"
+                            "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
+                            "  --quick         128,256 tokens, peaked, the best instruction set, 3 rounds\n"
+                            "  --csv FILE      write the figures there too\n";
+
+enum {
+    BLOCK_US = 3000,   /* least time of a round */
+    CASE_US = 1500000, /* after that a slow case gets no more than three rounds */
+};
+
+/* What is being timed with one instruction set. */
+typedef struct contender {
+    const char *isa;
+    bench_ours ours;
+    bench_series us;
+    unsigned long allocations; /* during its timed rounds */
+} contender;
+
+typedef struct setting {
+    bench_options o;
+    const char *isa[BENCH_N_ISA]; /* those to time */
+    int n_isa;
+    double ghz;
+    FILE *csv;
+} setting;
+
+static void use_isa(const char *name)
+{
+    if (!bench_isa_force(name)) bench_fail("this instruction set is not there", name);
+}
+
+static void pick_isas(setting *s)
+{
+    const char *best = bench_isa_now(), *wanted = s->o.quick && !s->o.isa ? best : s->o.isa;
+    for (int i = 0; i < BENCH_N_ISA; i++)
+        if (bench_isa_force(bench_isa_name[i]) && bench_listed(wanted, bench_isa_name[i]))
+            s->isa[s->n_isa++] = bench_isa_name[i];
+    use_isa(NULL);
+    if (s->n_isa == 0 && bench_listed(wanted, best)) s->isa[s->n_isa++] = best;
+    if (s->n_isa == 0) bench_fail("none of these instruction sets is there", s->o.isa);
+}
+
+static void print_heading(const char *logits, size_t n, const bench_floor *floor)
+{
+    printf("\n%zu tokens, %s logits; max pass: %s\n", n, logits, floor->pass.name);
+    printf("%-12s %-7s %10s %10s ", "case", "isa", "us/token", "least");
+    printf("%8s %8s %8s %8s %7s\n", "GB/s", "cyc/log", "max us", "x max", "allocs");
+}
+
+static void print_line(const setting *s, const char *name, const char *logits, size_t n, const contender *c,
+                       double floor_us)
+{
+    double us = bench_median(&c->us), least = bench_least(&c->us), gb_s = 4e-3 * (double)n / us;
+    printf("%-12s %-7s %10.2f %10.2f %8.1f ", name, c->isa, us, least, gb_s);
+    if (s->ghz > 0.0)
+        printf("%8.3f ", us * 1e3 * s->ghz / (double)n);
+    else
+        printf("%8s ", "-");
+    printf("%8.2f %8.2f %7lu\n", floor_us, us / floor_us, c->allocations);
+    fflush(stdout);
+    if (!s->csv) return;
+    fprintf(s->csv, "%s,%zu,%s,%s,%.3f,%.3f,", name, n, logits, c->isa, us, least);
+    fprintf(s->csv, "%.2f,%.3f,%.3f,%lu\n", gb_s, floor_us, us / floor_us, c->allocations);
+}
+
+/* Check one case with every instruction set, then time them all and the floor by turns. */
+static void run_case(const setting *s, const bench_case *c, const bench_rows *rows, const char *logits,
+                     bench_floor *floor)
+{
+    contender contenders[BENCH_N_ISA];
+    bench_series floor_us = { { 0.0 }, 0 };
+    bench_job floor_job = bench_floor_job(floor);
+    samp_token *token = bench_alloc((size_t)rows->count * sizeof *token);
+    samp_sampler *chain = bench_make_chain(c, rows->n, SAMP_RNG_PHILOX);
+    int n_tokens = bench_define(chain, rows, token);
+    memset(contenders, 0, sizeof contenders);
+    for (int k = 0; k < s->n_isa; k++) {
+        contenders[k].isa = s->isa[k];
+        contenders[k].ours.chain = bench_clone(chain, rows->n);
+        use_isa(s->isa[k]);
+        bench_verify(c, chain, rows, token, n_tokens);
+    }
+    double start = bench_now();
+    for (int round = 0; round < s->o.rounds && (round < 3 || bench_now() - start < CASE_US); round++) {
+        for (int k = 0; k < s->n_isa; k++) {
+            bench_job job = { bench_run_ours, &contenders[k].ours, c->rotations };
+            unsigned long before = bench_allocations;
+            use_isa(s->isa[k]);
+            bench_put(&contenders[k].us, bench_round(&job, rows, BLOCK_US));
+            contenders[k].allocations += bench_allocations - before;
+        }
+        bench_put(&floor_us, bench_round(&floor_job, rows, BLOCK_US));
+    }
+    use_isa(NULL);
+    for (int k = 0; k < s->n_isa; k++) {
+        if (contenders[k].ours.failed) bench_fail("samp_sample failed while it was timed", c->name);
+        print_line(s, c->name, logits, rows->n, &contenders[k], bench_median(&floor_us));
+        samp_free(contenders[k].ours.chain);
+    }
+    samp_free(chain);
+    free(token);
+}
+
+static void run_rows(const setting *s, bench_logits kind, size_t n)
+{
+    bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
+    bench_floor floor = bench_pick_floor(&rows);
+    print_heading(bench_logits_name[kind], n, &floor);
+    for (int i = 0; i < BENCH_N_CASES; i++)
+        if (bench_listed(s->o.cases, bench_cases[i].name))
+            run_case(s, &bench_cases[i], &rows, bench_logits_name[kind], &floor);
+    free(rows.data);
+}
+
+int main(int argc, char **argv)
+{
+    static setting s;
+    double start = bench_now(), cpu = bench_cpu();
+    s.o = bench_parse(argc, argv, usage);
+    if (s.o.library || s.o.all) bench_fail("unknown argument", s.o.library ? s.o.library : "--all");
+    if (s.o.quick && !s.o.logits) s.o.logits = "peaked";
+    if (s.o.quick) s.o.rounds = 3;
+    const char *sizes = s.o.sizes ? s.o.sizes : s.o.quick ? "128256" : "32000,128256,151936,262144";
+    bench_check_list(s.o.cases, "--case", bench_case_at);
+    bench_check_list(s.o.logits, "--logits", bench_logits_at);
+    if (s.o.csv && !(s.csv = fopen(s.o.csv, "w"))) bench_fail("cannot write", s.o.csv);
+    if (s.csv) fputs("case,n_vocab,logits,isa,us,least_us,gb_s,floor_us,floor_ratio,allocations\n", s.csv);
+    pick_isas(&s);
+    s.ghz = bench_ghz();
+    bench_print_machine(&s.o, s.ghz);
+    for (size_t n; (n = bench_next_size(&sizes)) > 0;)
+        for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
+            if (bench_listed(s.o.logits, bench_logits_name[kind])) run_rows(&s, kind, n);
+    bench_print_quiet(start, cpu);
+    if (s.csv && fclose(s.csv)) bench_fail("cannot write", s.o.csv);
+    return 0;
+}

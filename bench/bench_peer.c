@@ -1,0 +1,323 @@
+/* bench_peer.c -- the time of a token here and in llama.cpp, by turns in one process.
+ *
+ *     cc -O2 -std=c11 -I. bench/bench_peer.c -o bench_peer -lm -ldl         or make bench-peer
+ *     ./bench_peer "$(sh tests/parity/fetch.sh)"
+ *
+ * The peer is a prebuilt libllama, loaded at run time (tests/parity/llama_peer.h says which); its samplers
+ * need no model. bench/README.md says what is timed on either side and how to read the table. */
+
+#include "bench.h"
+#include "../tests/parity/llama_peer.h"
+
+static const char usage[] =
+    "usage: bench_peer LIBLLAMA [options]   lists are separated by commas\n"
+    "  --case LIST     cases (default: those with a target; --all: also the others that the peer has)\n"
+    "  --n LIST        vocabulary sizes (128256)\n"
+    "  --logits LIST   peaked, flat, real (all)\n"
+    "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
+    "  --rounds N      rounds of ours, floor, peer; at least 5 (7)\n"
+    "  --rows N        rows in rotation (24)\n"
+    "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
+    "  --csv FILE      where the figures go (build/bench_peer.csv)\n";
+
+enum {
+    OURS_US = 6000, /* least time of a round, each side */
+    FLOOR_US = 3000,
+    PEER_US = 8000,
+    SAME_ROWS = 8 /* rows in which both sides have to select the same tokens */
+};
+
+/* ==== Targets ==============================================================================================
+ * For one thread, AVX-512, 128,256 tokens, peaked rows: how many times faster than the peer, and at most how
+ * many times the floor. AVX2 has to reach half of the ratio and flat rows a quarter; the floor is not asked
+ * of them. */
+
+typedef struct target {
+    const char *name;
+    double ratio, floor_ratio;
+} target;
+
+static const target targets[BENCH_N_TARGETS] = {
+    { "greedy", 17, 1.15 },    { "default", 18, 1.3 },    { "default_rep", 65, 1.35 },
+    { "temp", 80, 2.4 },       { "top_p", 80, 2.6 },      { "min_p", 35, 1.25 },
+    { "typical", 400, 4 },     { "top_n_sigma", 150, 2 }, { "top_k_1000", 25, 3 },
+    { "mirostat_v2", 300, 4 }, { "xtc", 80, 3 },          { "adaptive_p", 80, 5 },
+};
+
+/* What is asked of this line: 0 where nothing is. */
+static target target_of(const char *name, size_t n, bench_logits logits)
+{
+    target t = { name, 0.0, 0.0 };
+    const char *isa = bench_isa_now();
+    bool avx2 = !strcmp(isa, "avx2"), wide = avx2 || !strcmp(isa, "avx512") || !strcmp(isa, "any");
+    for (int i = 0; i < BENCH_N_TARGETS; i++)
+        if (n == 128256 && logits != REAL && wide && !strcmp(name, targets[i].name)) t = targets[i];
+    if (avx2 || logits == FLAT) t.floor_ratio = 0.0;
+    t.ratio *= logits == FLAT ? 0.25 : avx2 ? 0.5 : 1.0;
+    return t;
+}
+
+/* ==== The peer's side =================================================================================== */
+
+typedef struct bench_peer {
+    const llama_peer *api;
+    peer_sampler *chain;
+    peer_data *data; /* [n] */
+    unsigned failed;
+    uint32_t sum;
+} bench_peer;
+
+/* The array of candidates, as the peer's own llama_sampler_sample fills it. Its machine code there is a
+ * scalar loop; a compiler that vectorises this one makes it slower than what is shipped. */
+#if defined(__clang__)
+#define PLAIN_LOOP __attribute__((noinline))
+#elif defined(__GNUC__)
+#define PLAIN_LOOP __attribute__((noinline, optimize("no-tree-vectorize")))
+#else
+#define PLAIN_LOOP
+#endif
+PLAIN_LOOP static void fill(peer_data *data, const float *row, size_t n)
+{
+#if defined(__clang__)
+#pragma clang loop vectorize(disable) interleave(disable) unroll(disable)
+#endif
+    for (size_t i = 0; i < n; i++) data[i] = (peer_data){ (int32_t)i, row[i], 0.0f };
+}
+
+static int32_t peer_sample(const bench_peer *p, const float *row, size_t n)
+{
+    peer_array cur = { p->data, n, -1, false };
+    fill(p->data, row, n);
+    p->api->apply(p->chain, &cur);
+    if (cur.selected < 0 || (size_t)cur.selected >= cur.size) return -1;
+    return cur.data[cur.selected].id;
+}
+
+static void run_peer(void *self, const float *row, size_t n)
+{
+    bench_peer *p = self;
+    int32_t token = peer_sample(p, row, n);
+    if (token >= 0) p->api->accept(p->chain, token);
+    p->failed += token < 0;
+    p->sum += (uint32_t)token;
+}
+
+/* The default chain is what llama.cpp's tools build from their default parameters, samplers that are off
+ * included. */
+static void add_default_chain(const llama_peer *api, peer_sampler *chain, const stage *g, int32_t n)
+{
+    const peer_bias *bias = (const peer_bias *)bench_biases((size_t)n);
+    if (g->k) api->chain_add(chain, api->init_logit_bias(n, g->k, bias));
+    api->chain_add(chain, api->init_penalties(n, 64, g->x, 0.0f, 0.0f));
+    api->chain_add(chain, api->init_dry(NULL, 0.0f, 1.75f, 2, 4096, NULL, 0));
+    api->chain_add(chain, api->init_top_n_sigma(-1.0f));
+    api->chain_add(chain, api->init_top_k(40));
+    api->chain_add(chain, api->init_typical(1.0f, 0));
+    api->chain_add(chain, api->init_top_p(0.95f, 0));
+    api->chain_add(chain, api->init_min_p(0.05f, 0));
+    api->chain_add(chain, api->init_xtc(0.0f, 0.1f, 0, BENCH_SEED));
+    api->chain_add(chain, api->init_temp_ext(0.8f, 0.0f, 1.0f));
+    api->chain_add(chain, api->init_dist(BENCH_SEED));
+}
+
+/* The same sampler as bench_make_stage's; NULL: the peer has none. */
+static peer_sampler *make_peer_stage(const llama_peer *api, const stage *g, int32_t n)
+{
+    static const peer_vector no_breakers = { NULL, NULL, NULL };
+    switch (g->kind) {
+        case LOGIT_BIAS: return api->init_logit_bias(n, g->k, (const peer_bias *)bench_biases((size_t)n));
+        case PENALTIES: return api->init_penalties(n, g->k, g->x, g->y, g->z);
+        case DRY: return api->init_dry_testing(g->x, g->y, 2, g->k, &no_breakers);
+        case TOP_N_SIGMA: return api->init_top_n_sigma(g->x);
+        case TOP_K: return api->init_top_k(g->k);
+        case TYPICAL: return api->init_typical(g->x, 0);
+        case TOP_P: return api->init_top_p(g->x, 0);
+        case MIN_P: return api->init_min_p(g->x, 0);
+        case XTC: return api->init_xtc(g->x, g->y, 0, BENCH_SEED);
+        case TEMP: return api->init_temp(g->x);
+        case TEMP_EXT: return api->init_temp_ext(g->x, g->y, g->z);
+        case GREEDY: return api->init_greedy();
+        case DIST: return api->init_dist(BENCH_SEED);
+        case MIROSTAT: return api->init_mirostat(n, BENCH_SEED, g->x, g->y, g->k);
+        case MIROSTAT_V2: return api->init_mirostat_v2(BENCH_SEED, g->x, g->y);
+        case ADAPTIVE_P: return api->init_adaptive_p(g->x, g->y, BENCH_SEED);
+        default: return NULL;
+    }
+}
+
+static bool peer_has(const bench_case *c)
+{
+    for (int i = 0; i < bench_stages(c); i++) {
+        stage_kind kind = c->stages[i].kind;
+        if (kind == TAIL_FREE || kind == SOFTMAX || kind == CUSTOM) return false;
+    }
+    return true;
+}
+
+static peer_sampler *make_peer_chain(const llama_peer *api, const bench_case *c, size_t n_vocab)
+{
+    static samp_token text[BENCH_MAX_WINDOW];
+    int32_t n = (int32_t)n_vocab;
+    peer_sampler *chain = api->chain_init(api->chain_params());
+    for (int i = 0; i < bench_stages(c); i++)
+        if (c->stages[i].kind == DEFAULT_CHAIN)
+            add_default_chain(api, chain, &c->stages[i], n);
+        else
+            api->chain_add(chain, make_peer_stage(api, &c->stages[i], n));
+    bench_text(text, c->window, n_vocab);
+    for (int i = 0; i < c->window; i++) api->accept(chain, text[i]);
+    return chain;
+}
+
+/* In how many of the first rows our chain, set to the peer's random source, selects the peer's token: if the
+ * two chains were not the same one, this would show it. (Exact ties may part them, and real logits have
+ * many.) */
+static int same_tokens(const bench_case *c, bench_peer *p, const bench_rows *rows, int n)
+{
+    samp_sampler *ours = bench_make_chain(c, rows->n, SAMP_RNG_MT19937);
+    int same = 0;
+    p->chain = make_peer_chain(p->api, c, rows->n);
+    for (int i = 0; i < n; i++) {
+        int32_t theirs = peer_sample(p, bench_row(rows, i), rows->n);
+        if (theirs < 0) bench_fail("the peer selected nothing", c->name);
+        same += samp_draw(ours, bench_row(rows, i), rows->n) == theirs;
+        samp_accept(ours, theirs);
+        p->api->accept(p->chain, theirs);
+    }
+    p->api->free(p->chain);
+    samp_free(ours);
+    return same;
+}
+
+/* ==== Timing and the table ============================================================================== */
+
+typedef struct result {
+    bench_series ours, peer, floor;
+    int same, n_same;          /* tokens equal to the peer's, of how many */
+    unsigned long allocations; /* ours, during the timed rounds */
+} result;
+
+typedef struct tally {
+    int reached, missed;
+} tally;
+
+static void print_heading(const char *logits, size_t n, const bench_floor *floor)
+{
+    printf("\n%zu tokens, %s logits, ours: %s; max pass: %s\n", n, logits, bench_isa_now(), floor->pass.name);
+    printf("%-12s %9s %9s %7s %15s %7s %7s %7s %7s %5s\n", "case", "ours us", "peer us", "ratio", "of rounds",
+           "target", "max us", "x max", "target", "same");
+}
+
+static void print_number(double x, const char *format, int width)
+{
+    if (x > 0.0)
+        printf(format, width, x);
+    else
+        printf("%*s ", width, "-");
+}
+
+static const char *verdict(const target *t, double ratio, double floor_ratio, tally *sum)
+{
+    bool fast = ratio >= t->ratio, near_floor = t->floor_ratio == 0.0 || floor_ratio <= t->floor_ratio;
+    if (t->ratio == 0.0) return "";
+    sum->reached += fast && near_floor;
+    sum->missed += !(fast && near_floor);
+    if (fast) return near_floor ? "reached" : "missed: max pass";
+    return near_floor ? "missed: ratio" : "missed";
+}
+
+static void print_line(const char *name, const result *r, const target *t, double ratio, double floor_ratio,
+                       tally *sum)
+{
+    bench_series each = { { 0.0 }, 0 };
+    double ours = bench_median(&r->ours), theirs = bench_median(&r->peer);
+    char range[32];
+    for (int i = 0; i < r->ours.n; i++) bench_put(&each, r->peer.value[i] / r->ours.value[i]);
+    snprintf(range, sizeof range, "%.1f - %.1f", bench_least(&each), bench_quantile(&each, 1.0));
+    printf("%-12s %9.2f %9.1f %7.1f %15s ", name, ours, theirs, ratio, range);
+    print_number(t->ratio, "%*.1f ", 7);
+    printf("%7.2f %7.2f ", bench_median(&r->floor), floor_ratio);
+    print_number(t->floor_ratio, "%*.2f ", 7);
+    printf("  %d/%d  %s", r->same, r->n_same, verdict(t, ratio, floor_ratio, sum));
+    if (r->allocations) printf(", %lu allocations", r->allocations);
+    printf("\n");
+    fflush(stdout);
+}
+
+/* Check the case, then ours, the floor and the peer by turns. */
+static void time_case(const bench_case *c, const bench_rows *rows, bench_peer *p, bench_floor *floor,
+                      const bench_options *o, result *r)
+{
+    bench_ours ours = { bench_make_chain(c, rows->n, SAMP_RNG_PHILOX), 0, 0 };
+    samp_token *token = bench_alloc((size_t)rows->count * sizeof *token);
+    bench_job our_job = { bench_run_ours, &ours, c->rotations }, floor_job = bench_floor_job(floor);
+    bench_job peer_job = { run_peer, p, c->rotations };
+    memset(r, 0, sizeof *r);
+    bench_verify(c, ours.chain, rows, token, bench_define(ours.chain, rows, token));
+    r->n_same = rows->count < SAME_ROWS ? rows->count : SAME_ROWS;
+    r->same = same_tokens(c, p, rows, r->n_same);
+    p->chain = make_peer_chain(p->api, c, rows->n);
+    for (int round = 0; round < o->rounds; round++) {
+        unsigned long before = bench_allocations;
+        bench_put(&r->ours, bench_round(&our_job, rows, OURS_US));
+        r->allocations += bench_allocations - before;
+        bench_put(&r->floor, bench_round(&floor_job, rows, FLOOR_US));
+        bench_put(&r->peer, bench_round(&peer_job, rows, PEER_US));
+    }
+    if (ours.failed || p->failed) bench_fail("a sample failed while it was timed", c->name);
+    p->api->free(p->chain);
+    samp_free(ours.chain);
+    free(token);
+}
+
+static void run_rows(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv,
+                     tally *sum)
+{
+    const char *logits = bench_logits_name[kind];
+    bench_rows rows = bench_make_rows(kind, n, o->rows, o->real);
+    bench_floor floor = bench_pick_floor(&rows);
+    bench_peer peer = { api, NULL, bench_alloc(n * sizeof *peer.data), 0, 0 };
+    print_heading(logits, n, &floor);
+    for (int i = 0; i < (o->cases || o->all ? BENCH_N_CASES : BENCH_N_TARGETS); i++) {
+        const bench_case *c = &bench_cases[i];
+        result r;
+        if (!bench_listed(o->cases, c->name) || !peer_has(c)) continue;
+        time_case(c, &rows, &peer, &floor, o, &r);
+        double ours = bench_median(&r.ours), theirs = bench_median(&r.peer);
+        double ratio = theirs / ours, floor_ratio = ours / bench_median(&r.floor);
+        target t = target_of(c->name, n, kind);
+        print_line(c->name, &r, &t, ratio, floor_ratio, sum);
+        fprintf(csv, "%s,%zu,%s,%.3f,%.3f,", c->name, n, logits, ours, theirs);
+        fprintf(csv, "%.3f,%.3f\n", ratio, floor_ratio);
+    }
+    free(peer.data);
+    free(rows.data);
+}
+
+int main(int argc, char **argv)
+{
+    static llama_peer api;
+    double start = bench_now(), cpu = bench_cpu();
+    tally sum = { 0, 0 };
+    bench_options o = bench_parse(argc, argv, usage);
+    if (!o.library) bench_fail("which libllama? Its path is the first argument (see --help)", NULL);
+    if (o.quick) bench_fail("unknown option", "--quick");
+    if (o.rounds < 5) bench_fail("at least 5 rounds", NULL);
+    bench_check_list(o.cases, "--case", bench_case_at);
+    bench_check_list(o.logits, "--logits", bench_logits_at);
+    if (!bench_isa_force(o.isa)) bench_fail("this instruction set is not there", o.isa);
+    if (!peer_load(&api, o.library)) return 1;
+    const char *sizes = o.sizes ? o.sizes : "128256", *csv_path = o.csv ? o.csv : "build/bench_peer.csv";
+    FILE *csv = fopen(csv_path, "w");
+    if (!csv) bench_fail("cannot write", csv_path);
+    fputs("case,n_vocab,logits,ours_us,peer_us,ratio,floor_ratio\n", csv);
+    bench_print_machine(&o, bench_ghz());
+    for (size_t n; (n = bench_next_size(&sizes)) > 0;)
+        for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
+            if (bench_listed(o.logits, bench_logits_name[kind])) run_rows(&o, &api, kind, n, csv, &sum);
+    int asked = sum.reached + sum.missed;
+    if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);
+    bench_print_quiet(start, cpu);
+    if (fclose(csv)) bench_fail("cannot write", csv_path);
+    return 0;
+}
