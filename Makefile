@@ -10,7 +10,8 @@ WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
 TEST_DEPS := sampling.h tests/test.h $(wildcard tests/data/*) $(wildcard bench/*.h)
-COMPILERS := $(foreach c,gcc clang,$(if $(shell command -v $(c)),$(c)))
+# asked when a recipe runs: make deps may just have installed one
+COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

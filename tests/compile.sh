@@ -65,4 +65,4 @@ for c in $COMPILERS; do
         grep -q 'without -ffast-math' "$dir/bad.log"
     done
 done
-echo "compile: $n builds without a warning ($COMPILERS); -ffast-math is refused"
+echo "compile: $n builds without a warning ($(echo $COMPILERS)); -ffast-math is refused"

@@ -15,7 +15,7 @@ nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols"
 if grep -v '^samp_' "$dir/symbols"; then echo "namespace: exported without samp_" >&2; exit 1; fi
 if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
 undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE \
-    'mem(cpy|set|move|cmp)|str(len|cspn|chr)|malloc|free|sqrtf?|fma|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+' || true)
+    'mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fma|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+' || true)
 if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"

@@ -1,0 +1,102 @@
+#!/bin/sh
+# Is test_fused.c any good? Break one kernel of sampling.h at a time, in a copy, and see that the test fails.
+# Usage: mutate_kernels.sh [DIR]      (CC: compiler; ARM64_CC and QEMU: for the NEON kernels, left out without them)
+set -eu
+dir=${1:-build/mutants}
+mkdir -p "$dir"
+cc=${CC:-cc}
+arm64_cc=${ARM64_CC:-aarch64-linux-gnu-gcc}
+qemu=${QEMU:-qemu-aarch64}
+flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN -DSAMPLING_IMPLEMENTATION="
+
+# function | what is wrong with it | sed's s command, within that function only
+list() {
+    cat <<'END'
+sampi_maxima_scalar|no look for NaN|s/nan |= x\[i\] != x\[i\];//
+sampi_count_scalar|> instead of >=|s/>= least/> least/
+sampi_collect_scalar|> instead of >=|s/>= least/> least/
+sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
+sampi_maxima_avx2|a lane dropped|s/_mm256_max_ps(c, d)/_mm256_max_ps(c, c)/
+sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
+sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
+sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
+sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
+sampi_maxima_avx512|a lane dropped|s/maskz_max_ps(0xFFFF, c, d)/maskz_max_ps(0xFFFF, c, c)/
+sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
+sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
+sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
+sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
+sampi_maxima_neon|a lane dropped|s/vld1q_f32(x + i + 4 \* k)/vld1q_f32(x + i + 4 * (k \& 1))/
+sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
+sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
+END
+}
+
+# Build the test with the header $1 as $2, for arm64 if $3 says so.
+build() {
+    if [ "${3:-}" = neon ]; then
+        # shellcheck disable=SC2086
+        "$arm64_cc" $flags -static -include "$1" tests/test_fused.c -o "$2" -lm -pthread
+    else
+        # shellcheck disable=SC2086
+        "$cc" $flags -include "$1" tests/test_fused.c -o "$2" -lm -pthread
+    fi
+}
+
+# Run it, on few cases: the status tells whether it passed.
+run() {
+    if [ "${2:-}" = neon ]; then
+        SAMP_TEST_STOP=1 SAMP_TEST_QUICK=1 SAMP_TEST_CASES=3000 "$qemu" "$1" > "$1.log" 2>&1
+    else
+        SAMP_TEST_STOP=1 SAMP_TEST_CASES=3000 SAMP_TEST_ISA="${2:-}" "$1" > "$1.log" 2>&1
+    fi
+}
+
+have_neon=no
+command -v "$arm64_cc" > /dev/null && command -v "$qemu" > /dev/null && have_neon=yes
+
+# The header as it is passes; and with limits so small that short rows go the ways of long ones.
+build sampling.h "$dir/good"
+run "$dir/good" || { cat "$dir/good.log"; echo "mutate: the test fails without any mutation" >&2; exit 1; }
+sed -e 's/^\(#define SAMPI_SMALL\) .*/\1 64/' -e 's/^\(#define SAMPI_CHANGES\) .*/\1 3/' sampling.h > "$dir/limits.h"
+cmp -s sampling.h "$dir/limits.h" && { echo "mutate: no SAMPI_SMALL or SAMPI_CHANGES to make small" >&2; exit 1; }
+build "$dir/limits.h" "$dir/limits"
+if [ $have_neon = yes ]; then
+    build sampling.h "$dir/good_neon" neon
+    run "$dir/good_neon" neon || { cat "$dir/good_neon.log"; echo "mutate: the test fails on arm64" >&2; exit 1; }
+fi
+run "$dir/limits" || { cat "$dir/limits.log"; echo "mutate: the test fails with small limits" >&2; exit 1; }
+
+list > "$dir/list"
+caught=0
+left_out=
+while IFS='|' read -r function what change; do
+    isa=${function##*_}
+    if [ "$isa" = neon ] && [ $have_neon = no ]; then
+        left_out="$left_out $function"
+        continue
+    elif [ "$isa" != neon ] && ! grep -q "rows .* $isa" "$dir/good.log"; then
+        left_out="$left_out $function"
+        continue
+    fi
+    header=$dir/$function.h
+    sed "/^[A-Za-z].* $function(/,/^}/ $change" sampling.h > "$header"
+    if cmp -s sampling.h "$header"; then
+        echo "mutate: sed finds nothing to change in $function ($what)" >&2
+        exit 1
+    fi
+    build "$header" "$dir/$function" "$isa"
+    if run "$dir/$function" "$isa"; then
+        echo "mutate: NOT CAUGHT: $function, $what" >&2
+        exit 1
+    fi
+    echo "mutate: $function, $what: caught by $(sed -n '/^[a-z_]*$/h; ${x;p;}' "$dir/$function.log")"
+    rm -f "$dir/$function"
+    caught=$((caught + 1))
+done < "$dir/list"
+
+[ $caught -ge 8 ] || { echo "mutate: only $caught mutants could be run" >&2; exit 1; }
+[ -z "$left_out" ] || echo "mutate: LEFT OUT, this machine cannot run them:$left_out"
+echo "mutate: $caught mutants, all caught"

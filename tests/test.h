@@ -1,0 +1,269 @@
+/* test.h - what the test programs share: cmocka, a seeded random source, arrays of candidates, asserts that
+   print both sides. Include it after sampling.h. Random tests take their seed from the environment variable
+   SAMP_TEST_SEED (decimal or 0x...; 1 if unset); every failed assert of this file prints it, so a failure can be
+   replayed. */
+#ifndef TEST_H
+#define TEST_H
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TEST_P_UNSET      (-7.0f) /* what test_array() puts into p, to see who wrote it */
+#define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ------------------------------------------------------------------------------------------------ failing */
+
+static inline uint64_t test_seed(void)
+{
+    const char *text = getenv("SAMP_TEST_SEED");
+    return text && *text ? strtoull(text, NULL, 0) : 1;
+}
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 3, 4)))
+#endif
+static inline void
+test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list args;
+    char text[1024];
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    print_error("%s   (SAMP_TEST_SEED=%llu)\n", text, (unsigned long long)test_seed());
+    _fail(file, line);
+}
+
+/* ------------------------------------------------------------------------------------------------- random */
+
+/* splitmix64. Different streams are independent; the seed is mixed in. */
+typedef struct test_rng {
+    uint64_t state;
+} test_rng;
+
+static inline uint64_t test_u64(test_rng *rng)
+{
+    uint64_t x = (rng->state += 0x9e3779b97f4a7c15u);
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+    return x ^ (x >> 31);
+}
+
+static inline test_rng test_rng_make(uint64_t stream)
+{
+    test_rng rng;
+    rng.state = stream;
+    rng.state = test_u64(&rng) ^ (test_seed() * 0xd1342543de82ef95u);
+    return rng;
+}
+
+/* in [0, n) */
+static inline size_t test_below(test_rng *rng, size_t n) { return (size_t)(test_u64(rng) % n); }
+
+/* in [0, 1) */
+static inline double test_uniform(test_rng *rng)
+{
+    return (double)(test_u64(rng) >> 11) * (1.0 / 9007199254740992.0);
+}
+
+static inline double test_normal(test_rng *rng)
+{
+    double u = 1.0 - test_uniform(rng), v = test_uniform(rng);
+    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
+}
+
+/* n logits, normal with that standard deviation */
+static inline void test_logits(test_rng *rng, float *logits, size_t n, double sigma)
+{
+    for (size_t i = 0; i < n; i++) logits[i] = (float)(sigma * test_normal(rng));
+}
+
+/* n logits out of few values (whole multiples of step), so that most of them tie */
+static inline void test_logits_tied(test_rng *rng, float *logits, size_t n, double step, size_t n_values)
+{
+    for (size_t i = 0; i < n; i++) logits[i] = (float)(step * ((double)test_below(rng, n_values) - 2.0));
+}
+
+/* ------------------------------------------------------------------------------------------------- arrays */
+
+/* The array {id i, logits[i], TEST_P_UNSET} in data [n], not sorted, nothing selected. */
+static inline samp_token_data_array test_array(samp_token_data *data, const float *logits, size_t n)
+{
+    samp_token_data_array cur;
+    for (size_t i = 0; i < n; i++) {
+        data[i].id = (samp_token)i;
+        data[i].logit = logits[i];
+        data[i].p = TEST_P_UNSET;
+    }
+    cur.data = data;
+    cur.size = n;
+    cur.selected = -1;
+    cur.sorted = false;
+    return cur;
+}
+
+static inline void test_shuffle(test_rng *rng, samp_token_data_array *cur)
+{
+    for (size_t i = cur->size; i > 1; i--) {
+        size_t j = test_below(rng, i);
+        samp_token_data t = cur->data[i - 1];
+        cur->data[i - 1] = cur->data[j];
+        cur->data[j] = t;
+    }
+    cur->sorted = false;
+}
+
+/* qsort order: (logit descending, id ascending) */
+static inline int test_compare(const void *a, const void *b)
+{
+    const samp_token_data *x = (const samp_token_data *)a, *y = (const samp_token_data *)b;
+    if (x->logit != y->logit) return x->logit > y->logit ? -1 : 1;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static inline int test_compare_id(const void *a, const void *b)
+{
+    const samp_token_data *x = (const samp_token_data *)a, *y = (const samp_token_data *)b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static inline void test_sort(samp_token_data_array *cur)
+{
+    qsort(cur->data, cur->size, sizeof *cur->data, test_compare);
+    cur->sorted = true;
+}
+
+static inline void test_sort_by_id(samp_token_data_array *cur)
+{
+    qsort(cur->data, cur->size, sizeof *cur->data, test_compare_id);
+    cur->sorted = false;
+}
+
+/* the candidate with that id, or NULL */
+static inline samp_token_data *test_find(const samp_token_data_array *cur, samp_token id)
+{
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].id == id) return &cur->data[i];
+    return NULL;
+}
+
+/* --------------------------------------------------------------------------------------------------- bits */
+
+static inline uint32_t test_bits32(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+static inline float test_float(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* ------------------------------------------------------------------------------------------------ asserts */
+
+static inline const char *test_status_name(int status)
+{
+#define TEST_STATUS_NAME(name, value, text)                                                                          \
+    if (status == (value)) return #name;
+    SAMP_STATUS_LIST(TEST_STATUS_NAME)
+#undef TEST_STATUS_NAME
+    return status > 0 ? "a token" : "no status";
+}
+
+static inline void test_status_(int got, int want, const char *expr, const char *file, int line)
+{
+    if (got != want)
+        test_fail(file, line, "%s is %d (%s), wanted %d (%s)", expr, got, test_status_name(got), want,
+                  test_status_name(want));
+}
+#define assert_status(expr, want) test_status_((expr), (want), #expr, __FILE__, __LINE__)
+#define assert_ok(expr)           test_status_((expr), SAMP_OK, #expr, __FILE__, __LINE__)
+
+static inline void test_int_(long long got, long long want, const char *expr, const char *file, int line)
+{
+    if (got != want) test_fail(file, line, "%s is %lld, wanted %lld", expr, got, want);
+}
+#define assert_num(expr, want) test_int_((long long)(expr), (long long)(want), #expr, __FILE__, __LINE__)
+
+static inline void test_u64_(uint64_t got, uint64_t want, const char *expr, const char *file, int line)
+{
+    if (got != want)
+        test_fail(file, line, "%s is 0x%llx (%llu), wanted 0x%llx (%llu)", expr, (unsigned long long)got,
+                  (unsigned long long)got, (unsigned long long)want, (unsigned long long)want);
+}
+#define assert_u64(expr, want) test_u64_((expr), (want), #expr, __FILE__, __LINE__)
+
+/* the same f32; NaN equals NaN, -0.0 differs from +0.0 */
+static inline void test_same_(float got, float want, const char *expr, const char *file, int line)
+{
+    if (test_bits32(got) != test_bits32(want) && !(isnan(got) && isnan(want)))
+        test_fail(file, line, "%s is %.9g (0x%08x), wanted %.9g (0x%08x)", expr, (double)got,
+                  (unsigned)test_bits32(got), (double)want, (unsigned)test_bits32(want));
+}
+#define assert_same(expr, want) test_same_((expr), (want), #expr, __FILE__, __LINE__)
+
+/* |got - want| <= tolerance; infinities must be equal, NaN never passes */
+static inline void test_near_(double got, double want, double tolerance, const char *expr, const char *file, int line)
+{
+    if (!(got == want || fabs(got - want) <= tolerance))
+        test_fail(file, line, "%s is %.17g, wanted %.17g +- %.3g, off by %.3g", expr, got, want, tolerance,
+                  got - want);
+}
+#define assert_near(expr, want, tolerance) test_near_((expr), (want), (tolerance), #expr, __FILE__, __LINE__)
+#define assert_close(expr, want, relative)                                                                           \
+    test_near_((expr), (want), (relative)*fabs((double)(want)), #expr, __FILE__, __LINE__)
+
+static inline void test_text_(const char *got, const char *want, const char *expr, const char *file, int line)
+{
+    if ((got == NULL) != (want == NULL) || (got && strcmp(got, want) != 0))
+        test_fail(file, line, "%s is\n  \"%s\", wanted\n  \"%s\"", expr, got ? got : "(NULL)",
+                  want ? want : "(NULL)");
+}
+#define assert_text(expr, want) test_text_((expr), (want), #expr, __FILE__, __LINE__)
+
+/* the ids of an array are these, in this order */
+static inline void test_ids_(const samp_token_data_array *cur, const samp_token *ids, size_t n, const char *file,
+                             int line)
+{
+    bool same = cur->size == n;
+    for (size_t i = 0; same && i < n; i++) same = cur->data[i].id == ids[i];
+    if (same) return;
+    print_error("got %zu:", cur->size);
+    for (size_t i = 0; i < cur->size && i < 40; i++) print_error(" %d", (int)cur->data[i].id);
+    print_error("\nwanted %zu:", n);
+    for (size_t i = 0; i < n && i < 40; i++) print_error(" %d", (int)ids[i]);
+    print_error("\n");
+    test_fail(file, line, "the ids differ");
+}
+/* assert_ids(&cur, 3, 2, 0) */
+#define assert_ids(cur, ...)                                                                                         \
+    do {                                                                                                             \
+        const samp_token test_ids_wanted[] = { __VA_ARGS__ };                                                        \
+        test_ids_((cur), test_ids_wanted, TEST_COUNT(test_ids_wanted), __FILE__, __LINE__);                          \
+    } while (0)
+#define assert_ids_n(cur, ids, n) test_ids_((cur), (ids), (n), __FILE__, __LINE__)
+
+/* the array is in the order (logit descending, id ascending) */
+static inline void test_ordered_(const samp_token_data_array *cur, const char *file, int line)
+{
+    for (size_t i = 1; i < cur->size; i++)
+        if (test_compare(&cur->data[i - 1], &cur->data[i]) >= 0)
+            test_fail(file, line, "out of order at %zu: {%d, %.9g} before {%d, %.9g}", i, (int)cur->data[i - 1].id,
+                      (double)cur->data[i - 1].logit, (int)cur->data[i].id, (double)cur->data[i].logit);
+}
+#define assert_ordered(cur) test_ordered_((cur), __FILE__, __LINE__)
+
+#endif /* TEST_H */

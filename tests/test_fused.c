@@ -1,0 +1,882 @@
+/* test_fused.c - samp_sample gives exactly the token that the definition gives, the samplers applied one by one to the
+   array of all candidates: for random chains and rows, on every instruction set, with one thread and two, wherever the
+   row lies in memory, and with every single element of a row being the one that decides.
+
+     SAMP_TEST_CASES   random chains, each with up to eight rows (default: see default_cases)
+     SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
+     SAMP_TEST_QUICK   fewer of everything
+     SAMP_TEST_ISA     only this instruction set
+
+   The name of a test as argument runs that one alone. With -DSAMP_TEST_PLAIN it needs no cmocka, and SAMP_TEST_STOP
+   makes it stop at the first failed test. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* mmap */
+#endif
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+#include "fuzz/case.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#ifndef SAMP_TEST_PLAIN
+#include "test.h"
+#endif
+
+/* --------------------------------------------------------------------------------------------------------- settings */
+
+enum {
+    LONGEST = 262144,
+    MAX_STEPS = 8,
+    MAX_FAILURES = 5 /* then a test gives up */
+};
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static bool quick(void) { return setting("SAMP_TEST_QUICK", 0) != 0; }
+
+static uint64_t default_cases(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return quick() ? 500 : 20000;
+#else
+    return quick() ? 500 : 100000;
+#endif
+}
+
+static isa_list one_isa(const isa_list *from, int i)
+{
+    isa_list one = { 1, { from->name[i] }, { from->table[i] } };
+    return one;
+}
+
+static isa_list wanted_isa(void)
+{
+    isa_list all = isa_all(), none = { 0, { NULL }, { NULL } };
+    const char *only = getenv("SAMP_TEST_ISA");
+    if (!only || !*only) return all;
+    for (int i = 0; i < all.n; i++)
+        if (!strcmp(all.name[i], only)) return one_isa(&all, i);
+    printf("this machine has no %s\n", only);
+    return none;
+}
+
+/* What each thread is at: a read beyond the row, or a loop without end, ends the program, but not without saying where. */
+enum { MAX_SECONDS = 100 }; /* for one case */
+static char at_work_of[3][200];
+static _Thread_local int thread_number; /* 0: main */
+#define at_work at_work_of[thread_number]
+#define AT(...) (snprintf(at_work, sizeof at_work, __VA_ARGS__), alarm(MAX_SECONDS))
+
+static void on_fault(int signal)
+{
+    const char *text = signal == SIGALRM ? "too long in: " : "memory fault in: ";
+    for (int i = 0; i < 3; i++) {
+        if (signal != SIGALRM && i != thread_number) continue;
+        if (write(2, text, strlen(text)) < 0 || write(2, at_work_of[i], strlen(at_work_of[i])) < 0) break;
+        if (write(2, "\n", 1) < 0) break;
+    }
+    _exit(1);
+}
+
+static void watch_faults(void)
+{
+    signal(SIGSEGV, on_fault);
+    signal(SIGBUS, on_fault);
+    signal(SIGILL, on_fault);
+    signal(SIGALRM, on_fault);
+}
+
+static bool begin(player *p, isa_list isa, size_t longest)
+{
+    watch_faults();
+    if (!real_rows) real_rows_load("tests/data/real_rows.f16");
+    if (isa.n > 0 && player_make(p, isa, longest)) return true;
+    printf("nothing to play with\n");
+    return false;
+}
+
+static bool end(player *p, bool good, const char *what)
+{
+    printf("  %s: %" PRIu64 " rows (%" PRIu64 " tokens),", what, p->n_rows, p->n_tokens);
+    for (int i = 0; i < p->isa.n; i++) printf(" %s", p->isa.name[i]);
+    printf("%s\n", good ? "" : ": FAILED");
+    fflush(stdout);
+    alarm(0);
+    player_free(p);
+    return good;
+}
+
+/* ------------------------------------------------------------------------------------------------ random chains, rows */
+
+/* Case `seed`, on this player's instruction sets. */
+static bool one_case(player *p, uint64_t seed)
+{
+    source s = source_seed(seed);
+    uint64_t size = below(&s, 1000);
+    bool bigger = size < 4;
+    size_t n = make_length(&s, p->longest);
+    if (bigger) n = 4090 + below(&s, size == 0 ? 40000 : 4000);
+    AT("SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1", seed);
+    p->report_len = 0;
+    if (play(p, &s, n, bigger ? 2 : MAX_STEPS)) return true;
+    printf("%s\n%s", at_work, p->report);
+    return false;
+}
+
+static bool random_cases(player *p, uint64_t first, uint64_t n)
+{
+    int failures = 0;
+    for (uint64_t i = 0; i < n && failures < MAX_FAILURES; i++) failures += !one_case(p, first + i);
+    return failures == 0;
+}
+
+/* Two thirds of all cases: each on all instruction sets in turn. */
+static bool random_chains(void)
+{
+    player p;
+    uint64_t n = setting("SAMP_TEST_CASES", default_cases());
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    bool good = random_cases(&p, setting("SAMP_TEST_SEED", 1), n - n / 3);
+    printf("  %" PRIu64 " chains\n", n - n / 3);
+    return end(&p, good, "random chains");
+}
+
+typedef struct worker {
+    pthread_t thread;
+    int number;
+    player p;
+    uint64_t first, n;
+    bool good;
+} worker;
+
+static void *work(void *arg)
+{
+    worker *w = (worker *)arg;
+    thread_number = w->number;
+    w->good = random_cases(&w->p, w->first, w->n);
+    return NULL;
+}
+
+static bool two_workers(isa_list one, uint64_t first, uint64_t n)
+{
+    worker w[2];
+    bool good = true;
+    memset(w, 0, sizeof w);
+    for (int i = 0; i < 2; i++) {
+        good &= begin(&w[i].p, one, LONGEST);
+        w[i].number = i + 1;
+        w[i].first = first + (i ? n / 2 : 0);
+        w[i].n = i ? n - n / 2 : n / 2;
+        if (pthread_create(&w[i].thread, NULL, work, &w[i])) return false;
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(w[i].thread, NULL);
+        good &= w[i].good;
+        good &= end(&w[i].p, w[i].good, "random chains, two threads");
+    }
+    return good;
+}
+
+/* The other third: two threads, each with its own cases, both on one instruction set. */
+static bool random_chains_two_threads(void)
+{
+    isa_list isa = wanted_isa();
+    uint64_t n = setting("SAMP_TEST_CASES", default_cases()), first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
+    bool good = true;
+    n /= 3;
+    for (int i = 0; i < isa.n && good; i++) {
+        uint64_t part = n / (uint64_t)(isa.n - i);
+        if (part) good = two_workers(one_isa(&isa, i), first, part);
+        first += part;
+        n -= part;
+    }
+    return good;
+}
+
+/* ------------------------------------------------------------------------------------------------ clones of one chain */
+
+enum { CLONE_DRAWS = 8 };
+
+typedef struct clone_worker {
+    pthread_t thread;
+    int number;
+    samp_sampler *chain;
+    const float *row;
+    size_t n;
+    samp_token token[CLONE_DRAWS];
+} clone_worker;
+
+static void *clone_work(void *arg)
+{
+    clone_worker *w = (clone_worker *)arg;
+    thread_number = w->number;
+    memcpy(at_work, at_work_of[0], sizeof at_work);
+    for (int i = 0; i < CLONE_DRAWS; i++) w->token[i] = samp_sample(w->chain, w->row, w->n);
+    return NULL;
+}
+
+static bool clones_case(player *p, uint64_t seed, const char *isa)
+{
+    source s = source_seed(~seed);
+    clone_worker w[2];
+    AT("clones of case %" PRIu64 ", %s", seed, isa);
+    size_t n = make_length(&s, p->longest);
+    samp_sampler *chain = make_chain(&s, n);
+    samp_token want[CLONE_DRAWS];
+    make_row(&s, p->row, n);
+    samp_sample(chain, p->row, n); /* so that the original has its memory, which clones must not share */
+    w[0].chain = samp_clone(chain);
+    w[1].chain = samp_clone(w[0].chain);
+    for (int i = 0; i < 2; i++) {
+        w[i].row = p->row;
+        w[i].n = n;
+        w[i].number = i + 1;
+        if (pthread_create(&w[i].thread, NULL, clone_work, &w[i])) return false;
+    }
+    for (int i = 0; i < CLONE_DRAWS; i++) want[i] = step(p, &chain, p->row, n, true);
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        pthread_join(w[i].thread, NULL);
+        same &= memcmp(want, w[i].token, sizeof want) == 0 && same_state(chain, w[i].chain);
+        samp_free(w[i].chain);
+    }
+    p->n_rows++;
+    p->n_tokens += want[0] >= 0;
+    p->report_len = 0;
+    if (!same) {
+        report_case(p, chain, p->row, n);
+        printf("clones in two threads differ, %s, SAMP_TEST_SEED=%" PRIu64 "\n%s", isa, seed, p->report);
+    }
+    samp_free(chain);
+    return same;
+}
+
+/* Two threads at once on clones of one chain and the same row in memory. */
+static bool clones_at_once(void)
+{
+    player p;
+    isa_list isa = wanted_isa();
+    uint64_t n = quick() ? 50 : 600, seed = setting("SAMP_TEST_SEED", 1);
+    bool good = true;
+    if (!begin(&p, isa, 5000)) return false;
+    for (int k = 0; k < isa.n; k++) {
+        isa_use(&isa, k);
+        for (uint64_t i = 0; i < n && good; i++) good = clones_case(&p, seed + i, isa.name[k]);
+    }
+    return end(&p, good, "clones in two threads");
+}
+
+/* ---------------------------------------------------------------------------------------------------------- long rows */
+
+/* Chains that go all ways through a row. */
+static samp_sampler *long_chain(int i)
+{
+    samp_params p = samp_default_params();
+    samp_sampler *chain = samp_chain_init();
+    source s = source_seed((uint64_t)i);
+    p.seed = (uint64_t)i;
+    if (i == 0 || i == 1) {
+        samp_free(chain);
+        if (i) p.penalty_repeat = 1.1f;
+        return samp_chain_from_params(&p, NULL);
+    }
+    if (i == 2) samp_chain_add(chain, samp_init_greedy());
+    if (i == 3) samp_chain_add(chain, samp_init_temp(0.8f));
+    if (i == 4) samp_chain_add(chain, samp_init_top_p(0.95f, 0));
+    if (i == 5) samp_chain_add(chain, samp_init_min_p(0.05f, 0));
+    if (i == 6) samp_chain_add(chain, samp_init_typical(0.9f, 0));
+    if (i == 7) samp_chain_add(chain, samp_init_top_n_sigma(1.0f));
+    if (i == 8) samp_chain_add(chain, samp_init_top_k(1000));
+    if (i == 9) samp_chain_add(chain, samp_init_mirostat_v2(5, 5.0f, 0.1f));
+    if (i == 10) samp_chain_add(chain, samp_init_xtc(0.5f, 0.1f, 0, 6));
+    if (i == 11) samp_chain_add(chain, samp_init_adaptive_p(0.3f, 0.9f, 7));
+    if (i == 12) samp_chain_add(chain, samp_init_tail_free(0.95f, 0));
+    if (i == 13) samp_chain_add(chain, samp_init_mirostat(128256, 8, 5.0f, 0.1f, 100));
+    if (i == 14) samp_chain_add(chain, samp_init_temp_ext(1.0f, 0.5f, 1.0f));
+    if (i == 15) samp_chain_add(chain, make_custom(&s));
+    if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
+    return chain;
+}
+
+enum { N_LONG_CHAINS = 16 };
+
+static bool long_rows(void)
+{
+    static const size_t length[] = { 32768, 128256, 151936, LONGEST };
+    static const int kind[] = { ROW_NORMAL, ROW_ZIPF, ROW_PEAKED, ROW_REAL, ROW_TWO_VALUES, ROW_EQUAL };
+    player p;
+    int failures = 0;
+    uint64_t shape = 0;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    for (size_t k = 0; k < (quick() ? 1 : CASE_COUNT(length)) && failures < MAX_FAILURES; k++) {
+        for (int i = 0; i < N_LONG_CHAINS; i++, shape++) {
+            int row = kind[(shape + k) % CASE_COUNT(kind)];
+            band b = { long_chain(i), { NULL }, true };
+            source s = source_seed(shape);
+            for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
+            for (size_t j = 0; j < length[k]; j++) p.row[j] = make_logit(&s, row, j, length[k], 2.0, 0.0);
+            for (size_t j = 0; row == ROW_REAL && real_rows && j < length[k]; j++)
+                p.row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * float_of_half(real_rows[j % (3 * REAL_WIDTH)]);
+            AT("long row %zu, chain %d, kind %d", length[k], i, row);
+            p.report_len = 0;
+            if (!play_row(&p, &b, p.row, length[k], (unsigned)shape % 24, NAN)) {
+                printf("%s\n%s", at_work, p.report);
+                failures++;
+            }
+            for (int j = 0; j < p.isa.n; j++) samp_free(b.fast[j]);
+            samp_free(b.steps);
+        }
+    }
+    return end(&p, failures == 0, "long rows");
+}
+
+/* ------------------------------------------------------------------------------------- every element decides, once
+   Lanes and tails: a kernel that forgets an element does so at some place of some length. */
+
+/* The lengths to go through, and which elements of a row: all of them up to length `dense`, then some and the tail. */
+static size_t next_length(size_t n)
+{
+    static const size_t more[] = { 255, 256, 257, 511, 513, 1023, 1024, 1025, 2049, 4095, 4097 };
+    if (n < (quick() ? 40 : 200)) return n + 1;
+    for (size_t i = 0; i < CASE_COUNT(more) && !quick(); i++)
+        if (more[i] > n) return more[i];
+    return 0;
+}
+
+static size_t next_element(size_t i, size_t n, size_t dense)
+{
+    size_t tail = 17, stride = n < 250 ? 9 : n / 5;
+    if (n <= dense || i + tail >= n) return i + 1;
+    return i + stride < n - tail ? i + stride : n - tail;
+}
+
+/* Draw with a chain whose samplers keep no state but the position, and compare. `want` is the token to expect; when it
+   is DEFINED, the definition says it. */
+enum { DEFINED = -1000 };
+
+static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want, uint64_t position)
+{
+    samp_token_data_array cur;
+    samp_set_position(chain, position);
+    int status = candidates(&cur, p->work, row, n);
+    samp_token steps = chosen(&cur, status ? status : samp_apply(chain, &cur));
+    placed at = place(&p->shelf, row, n, (unsigned)(p->n_rows % 24), p->n_rows % 2 ? NAN : FLT_MAX);
+    bool good = want == DEFINED || steps == want;
+    if (!good) report(p, "the definition gives %d, not %d\n", (int)steps, (int)want);
+    p->n_rows++;
+    p->n_tokens += steps >= 0;
+    for (int i = 0; i < p->isa.n && good; i++) {
+        isa_use(&p->isa, i);
+        samp_set_position(chain, position);
+        samp_token got = samp_draw(chain, at.row, n);
+        good = got == steps;
+        if (!good) report(p, "%s: samp_draw %d, by definition %d\n", p->isa.name[i], (int)got, (int)steps);
+    }
+    if (good) return true;
+    report_case(p, chain, row, n);
+    printf("%s\n%s", at_work, p->report);
+    p->report_len = 0;
+    return false;
+}
+
+static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_chain_add(chain, a);
+    if (b) samp_chain_add(chain, b);
+    if (c) samp_chain_add(chain, c);
+    return chain;
+}
+
+static void normal_row(source *s, float *row, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++) row[i] = (float)(scale * normal(s));
+}
+
+/* Chains in which the largest logit decides alone. */
+static samp_sampler *max_chain(int i)
+{
+    switch (i) {
+        case 0: return chain_of(samp_init_greedy(), NULL, NULL);
+        case 1: return chain_of(samp_init_top_k(1), samp_init_dist(1), NULL);
+        case 2: return chain_of(samp_init_temp(0.0f), samp_init_dist(1), NULL);
+        case 3: return chain_of(samp_init_top_p(1.4e-45f, 0), samp_init_dist(1), NULL);
+        case 4: return chain_of(samp_init_min_p(1.0f, 0), samp_init_dist(1), NULL);
+        case 5: return chain_of(samp_init_top_n_sigma(1e-6f), samp_init_temp(2.0f), samp_init_dist(1));
+        default: return chain_of(samp_init_temp(0.7f), samp_init_greedy(), NULL);
+    }
+}
+enum { N_MAX_CHAINS = 7 };
+
+/* Chains that see the whole row, or a good part of it, before they draw. */
+static samp_sampler *whole_chain(int i)
+{
+    switch (i) {
+        case 0: return chain_of(samp_init_dist(2), NULL, NULL);
+        case 1: return chain_of(samp_init_temp(0.8f), samp_init_dist(2), NULL);
+        case 2: return chain_of(samp_init_typical(0.95f, 0), samp_init_dist(2), NULL);
+        case 3: return chain_of(samp_init_top_p(0.999f, 0), samp_init_temp(1.5f), samp_init_dist(2));
+        case 4: return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(2), NULL);
+        case 5: return chain_of(samp_init_xtc(1.0f, 0.01f, 0, 3), samp_init_dist(2), NULL);
+        case 6: return chain_of(samp_init_top_k(7), samp_init_dist(2), NULL);
+        case 7: return chain_of(samp_init_min_p(0.02f, 0), samp_init_dist(2), NULL);
+        case 8: return chain_of(samp_init_top_n_sigma(1.5f), samp_init_dist(2), NULL);
+        case 9: return chain_of(samp_init_tail_free(0.9f, 0), samp_init_dist(2), NULL);
+        case 10: return chain_of(samp_init_softmax(), samp_init_dist(2), NULL);
+        default: return chain_of(samp_init_top_p(0.9f, 0), samp_init_min_p(0.1f, 0), samp_init_dist(2));
+    }
+}
+enum { N_WHOLE_CHAINS = 12 };
+
+/* In longer rows only every `part`th chain meets an element, another one at the next. */
+static int every(size_t n, int part) { return n <= 72 ? 1 : part; }
+static int some(size_t n, size_t i, int part) { return n <= 72 ? 0 : (int)((n + i) % (size_t)part); }
+
+/* The element at i is the largest, ties for it, is the only one, or is no number. */
+static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *const whole[], size_t n, size_t i)
+{
+    source s = source_seed(n * 4096 + i);
+    float *row = p->row;
+    samp_token token = (samp_token)i;
+    bool good = true;
+    AT("element %zu of %zu", i, n);
+    normal_row(&s, row, n, 1.0);
+    float before = row[i];
+    row[i] = 4.0f;
+    for (int k = some(n, i, 2); k < N_MAX_CHAINS && good; k += every(n, 2)) good = expect(p, max[k], row, n, token, i);
+    size_t j = i + 1 + (i + 1 < n ? below(&s, n - i - 1) : 0);
+    if (j < n) row[j] = 4.0f;
+    int k = (int)((n + i) % N_MAX_CHAINS);
+    if (k != 4 && k != 5) good = good && expect(p, max[k], row, n, token, i); /* these keep all that tie */
+    row[i] = NAN;
+    good = good && expect(p, max[(i + n) % N_MAX_CHAINS], row, n, SAMP_E_NAN, i);
+    good = good && expect(p, whole[(i + n) % N_WHOLE_CHAINS], row, n, SAMP_E_NAN, i);
+    row[i] = INFINITY;
+    good = good && expect(p, max[i % N_MAX_CHAINS], row, n, SAMP_E_NAN, i);
+    good = good && expect(p, whole[i % N_WHOLE_CHAINS], row, n, SAMP_E_NAN, i);
+    if (j < n) row[j] = -1.0f;
+    row[i] = before + 1.5f;
+    for (int c = some(n, i, 3); c < N_WHOLE_CHAINS && good; c += every(n, 3)) good = expect(p, whole[c], row, n, DEFINED, i);
+    for (size_t m = 0; m < n; m++) row[m] = m == i ? before : -INFINITY;
+    good = good && expect(p, max[(i + n) % N_MAX_CHAINS], row, n, token, i);
+    good = good && expect(p, whole[(i + n) % N_WHOLE_CHAINS], row, n, token, i);
+    row[i] = -INFINITY;
+    return good && expect(p, max[i % N_MAX_CHAINS], row, n, SAMP_E_EMPTY, i) &&
+           expect(p, whole[i % N_WHOLE_CHAINS], row, n, SAMP_E_EMPTY, i);
+}
+
+static bool every_element_decides(void)
+{
+    player p;
+    samp_sampler *max[N_MAX_CHAINS], *whole[N_WHOLE_CHAINS];
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    for (int k = 0; k < N_MAX_CHAINS; k++) max[k] = max_chain(k);
+    for (int k = 0; k < N_WHOLE_CHAINS; k++) whole[k] = whole_chain(k);
+    for (size_t n = 1; n && good; n = next_length(n))
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_decides(&p, max, whole, n, i);
+    for (int k = 0; k < N_MAX_CHAINS; k++) samp_free(max[k]);
+    for (int k = 0; k < N_WHOLE_CHAINS; k++) samp_free(whole[k]);
+    return end(&p, good, "every element decides");
+}
+
+/* ---- cuts ---- */
+
+enum cut_kind { CUT_TOP_P, CUT_TYPICAL, CUT_TAIL_FREE, CUT_MIN_P, CUT_XTC, CUT_SIGMA, N_CUTS };
+static const char *const cut_name[N_CUTS] = { "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma" };
+
+static samp_sampler *make_cut(int kind, float x)
+{
+    switch (kind) {
+        case CUT_TOP_P: return samp_init_top_p(x, 0);
+        case CUT_TYPICAL: return samp_init_typical(x, 0);
+        case CUT_TAIL_FREE: return samp_init_tail_free(x, 0);
+        case CUT_MIN_P: return samp_init_min_p(x, 0);
+        case CUT_XTC: return samp_init_xtc(1.0f, x, 0, 5);
+        default: return samp_init_top_n_sigma(x);
+    }
+}
+
+static const float JUST_BELOW_1 = 0.99999994f;
+
+/* Where each element of a row stands, by the definition of the cut. */
+typedef struct standing {
+    double at[8192]; /* the parameter at which element id leaves or comes, roughly; 0: it never does */
+} standing;
+
+/* p of the sorted prefix up to and with the element: top_p, typical. */
+static void stand_by_mass(player *p, standing *st, int kind, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *cut = make_cut(kind, JUST_BELOW_1);
+    double sum = 0.0;
+    candidates(&cur, p->work, row, n);
+    samp_apply(cut, &cur);
+    for (size_t i = 0; i < cur.size; i++) {
+        sum += (double)cur.data[i].p;
+        st->at[cur.data[i].id] = sum;
+    }
+    samp_free(cut);
+}
+
+static void stand_by_tail(player *p, standing *st, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *softmax = samp_init_softmax();
+    double sum = 0.0, run = 0.0;
+    candidates(&cur, p->work, row, n);
+    samp_apply(softmax, &cur);
+    samp_free(softmax);
+    const samp_token_data *d = cur.data;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i + 2 < n; i++) {
+            double a = fabs((double)d[i].p + (double)d[i + 2].p - 2.0 * (double)d[i + 1].p);
+            if (pass == 0)
+                sum += a;
+            else
+                st->at[d[i].id] = (run += a) / sum;
+        }
+    }
+}
+
+static void stand_alone(player *p, standing *st, int kind, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *softmax = samp_init_softmax();
+    double mean = 0.0, squares = 0.0;
+    candidates(&cur, p->work, row, n);
+    samp_apply(softmax, &cur);
+    samp_free(softmax);
+    for (size_t i = 0; i < n; i++) mean += (double)row[i] / (double)n;
+    for (size_t i = 0; i < n; i++) squares += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const samp_token_data *d = &cur.data[i];
+        double down = (double)cur.data[0].logit - (double)d->logit;
+        st->at[d->id] = kind == CUT_MIN_P ? exp(-down) : kind == CUT_XTC ? (double)d->p : down / sqrt(squares);
+    }
+}
+
+/* Which elements a cut leaves, as one number. */
+static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
+{
+    samp_token_data_array cur;
+    samp_sampler *cut = make_cut(kind, x);
+    uint64_t sum = 0;
+    candidates(&cur, p->work, row, n);
+    samp_apply(cut, &cur);
+    for (size_t i = 0; i < cur.size; i++)
+        if (cur.data[i].logit >= -FLT_MAX) sum += mixed((uint64_t)cur.data[i].id + 1);
+    samp_free(cut);
+    return sum;
+}
+
+/* The two neighbouring parameters between which the cut changes, at most `reach` floats from x: by bisection. */
+static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n, float edge[2])
+{
+    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind == CUT_MIN_P ? 1.0f : JUST_BELOW_1;
+    uint32_t a = bits_of(x) - reach, b = bits_of(x) + reach;
+    if (b > bits_of(top)) b = bits_of(top);
+    if (a >= b) return false;
+    uint64_t with_a = kept(p, kind, float_from(a), row, n);
+    if (with_a == kept(p, kind, float_from(b), row, n)) return false;
+    while (b - a > 1) {
+        uint32_t mid = a + (b - a) / 2;
+        if (kept(p, kind, float_from(mid), row, n) == with_a)
+            a = mid;
+        else
+            b = mid;
+    }
+    edge[0] = float_from(a);
+    edge[1] = float_from(b);
+    return true;
+}
+
+static bool find_edge(player *p, int kind, double x, const float *row, size_t n, float edge[2])
+{
+    if (!(x > 1e-30 && x < (double)FLT_MAX)) return false;
+    for (uint32_t reach = 4; reach <= 1024; reach *= 16)
+        if (find_edge_near(p, kind, (float)x, reach, row, n, edge)) return true;
+    return false;
+}
+
+/* Does samp_draw cut where the definition cuts? Three ways to see what was kept: draw evenly; draw; take the last. */
+static bool cut_agrees(player *p, int kind, float x, const float *row, size_t n, size_t i)
+{
+    samp_sampler *chain;
+    switch ((n + i) % 3) {
+        case 0: chain = chain_of(make_cut(kind, x), samp_init_temp(1048576.0f), samp_init_dist(6)); break;
+        case 1: chain = chain_of(make_cut(kind, x), samp_init_dist(6), NULL); break;
+        default: chain = chain_of(make_cut(kind, x), samp_init_xtc(1.0f, 0.0f, 0, 7), samp_init_greedy());
+    }
+    bool good = expect(p, chain, row, n, DEFINED, i) && expect(p, chain, row, n, DEFINED, i + 1);
+    samp_free(chain);
+    return good;
+}
+
+static bool element_at_the_cut(player *p, int kind, const standing *st, const float *row, size_t n, size_t i,
+                               uint64_t *edges)
+{
+    float edge[2];
+    AT("%s cuts at element %zu of %zu", cut_name[kind], i, n);
+    if (!find_edge(p, kind, st->at[i], row, n, edge)) return true;
+    ++*edges;
+    return cut_agrees(p, kind, edge[0], row, n, i) && cut_agrees(p, kind, edge[1], row, n, i);
+}
+
+/* For every element of every length, the two parameters between which the cut passes it. */
+static bool every_element_at_the_cut(void)
+{
+    static standing st;
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    float *row = (float *)malloc(8192 * sizeof *row);
+    uint64_t edges = 0, tried = 0;
+    for (size_t n = 2; n && row && good; n = next_length(n)) {
+        source s = source_seed(n);
+        normal_row(&s, row, n, n % 3 ? 1.0 : 2.5);
+        for (int kind = some(n, 0, 2); kind < N_CUTS && good; kind += every(n, 2)) {
+            memset(&st, 0, sizeof st);
+            if (kind == CUT_TOP_P || kind == CUT_TYPICAL)
+                stand_by_mass(&p, &st, kind, row, n);
+            else if (kind == CUT_TAIL_FREE)
+                stand_by_tail(&p, &st, row, n);
+            else
+                stand_alone(&p, &st, kind, row, n);
+            for (size_t i = 0; i < n && good; i = next_element(i, n, 72), tried++)
+                good = element_at_the_cut(&p, kind, &st, row, n, i, &edges);
+        }
+    }
+    free(row);
+    printf("  %" PRIu64 " edges found for %" PRIu64 " elements\n", edges, tried);
+    return end(&p, good && edges * 5 > tried * 4, "every element at the cut");
+}
+
+/* Masses that meet the cut exactly: m tokens of the same weight among others that weigh nothing. */
+static samp_sampler *equal_cut(int kind, int32_t m, int32_t k)
+{
+    float share = (float)k / (float)m;
+    switch (kind) {
+        case 0: return samp_init_top_p(share, 0);
+        case 1: return samp_init_typical(share, 0);
+        case 2: return samp_init_xtc(1.0f, 1.0f / (float)m, 0, 5);
+        case 3: return samp_init_min_p(1.0f, (size_t)k);
+        case 4: return samp_init_top_k(k);
+        case 5: return samp_init_tail_free(share, 0);
+        default: return samp_init_mirostat_v2(6, 0.5f * log2f((float)m), 0.0f); /* mu = log2 m, the surprise of each */
+    }
+}
+enum { N_EQUAL_CUTS = 7 };
+
+static void equal_row(source *s, float *row, size_t n, int32_t m, float apart)
+{
+    for (size_t i = 0; i < n; i++) row[i] = -apart - (float)normal(s);
+    for (int32_t i = 0; i < m;) {
+        size_t at = below(s, n);
+        if (row[at] == 1.5f) continue;
+        row[at] = 1.5f;
+        i++;
+    }
+}
+
+static bool cuts_at_equality(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    for (size_t n = 2; n && good; n = next_length(n)) {
+        for (int i = 0; i < 4 * N_EQUAL_CUTS && good; i++) {
+            source s = source_seed(n * 64 + (uint64_t)i);
+            int32_t m = 2;
+            while (below(&s, 3) && (size_t)m * 2 <= n) m *= 2;
+            int kind = i % N_EQUAL_CUTS, flat = kind == 5 && (size_t)m + 2 <= n ? 2 : 0; /* tail_free counts n - 2 */
+            int32_t k = 1 + (int32_t)below(&s, (uint64_t)m);
+            equal_row(&s, p.row, n, m + flat, i % 3 ? 90.0f : INFINITY);
+            samp_sampler *chain = chain_of(equal_cut(kind, m, k), samp_init_dist(6), NULL);
+            AT("%d of %d equal tokens among %zu", (int)k, (int)m, n);
+            for (uint64_t at = 0; at < 4 && good; at++) good = expect(&p, chain, p.row, n, DEFINED, at);
+            samp_free(chain);
+        }
+    }
+    return end(&p, good, "cuts at equality");
+}
+
+/* ---- ranks ---- */
+
+/* Element i is the last of k, the first behind, or ties with a neighbour there. */
+static bool element_at_rank(player *p, float *row, size_t n, size_t i)
+{
+    source s = source_seed(n * 8192 + i);
+    int32_t k = 1 + (int32_t)below(&s, n < 40 ? n : 40);
+    AT("top_k %d at element %zu of %zu", (int)k, i, n);
+    normal_row(&s, row, n, 1.0);
+    for (int32_t above = 0; above < k - 1; above++) row[below(&s, n)] = 5.0f + (float)above / 64.0f;
+    row[i] = 4.5f;
+    if (i % 2 && i + 1 < n) row[i + 1 + below(&s, n - i - 1)] = 4.5f;
+    if (i % 4 == 3 && i) row[below(&s, i)] = 4.5f;
+    samp_sampler *chain = i % 2 ? chain_of(samp_init_top_k(k), samp_init_temp(1048576.0f), samp_init_dist(8))
+                                : chain_of(samp_init_top_k(k), samp_init_xtc(1.0f, 0.0f, 0, 7), samp_init_greedy());
+    bool good = expect(p, chain, row, n, DEFINED, i) && expect(p, chain, row, n, DEFINED, i + 1);
+    samp_free(chain);
+    return good;
+}
+
+static bool every_element_at_rank_k(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    for (size_t n = 1; n && good; n = next_length(n))
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_at_rank(&p, p.row, n, i);
+    return end(&p, good, "every element at rank k");
+}
+
+/* ---- samplers with a state ---- */
+
+/* Chains that remember. Element i is the token to punish or to prefer. */
+static samp_sampler *stateful_chain(int kind, size_t n, size_t i)
+{
+    samp_logit_bias bias = { (samp_token)i, kind == 0 ? 8.0f : -INFINITY };
+    switch (kind) {
+        case 0:
+        case 1: return chain_of(samp_init_logit_bias((int32_t)n, 1, &bias), samp_init_dist(9), NULL);
+        case 2: return chain_of(samp_init_penalties(8, 1.5f, 0.5f, 0.5f), samp_init_greedy(), NULL);
+        case 3: return chain_of(samp_init_penalties(8, 3.0f, 0.0f, 0.0f), samp_init_top_k(3), samp_init_dist(9));
+        case 4: return chain_of(samp_init_dry(NULL, 64, 2.0f, 1.75f, 0, -1, NULL, 0), samp_init_dist(9), NULL);
+        case 5: return chain_of(samp_init_mirostat_v2(9, 2.0f, 0.5f), NULL, NULL);
+        case 6: return chain_of(samp_init_mirostat((int32_t)n, 9, 2.0f, 0.5f, 10), NULL, NULL);
+        default: return chain_of(samp_init_adaptive_p(0.4f, 0.5f, 9), NULL, NULL);
+    }
+}
+enum { N_STATEFUL = 8 };
+
+static bool element_with_state(player *p, int kind, size_t n, size_t i)
+{
+    source s = source_seed(n * 16384 + i);
+    band b = { stateful_chain(kind, n, i), { NULL }, true };
+    bool good = true;
+    AT("chain %d with a state, element %zu of %zu", kind, i, n);
+    normal_row(&s, p->row, n, 1.0);
+    p->row[i] = 3.0f;
+    samp_accept(b.steps, (samp_token)i);
+    samp_accept(b.steps, (samp_token)i);
+    for (int k = 0; k < p->isa.n; k++) b.fast[k] = samp_clone(b.steps);
+    p->report_len = 0;
+    for (int step = 0; step < 2 && good; step++) good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
+    if (!good) printf("%s\n%s", at_work, p->report);
+    for (int k = 0; k < p->isa.n; k++) samp_free(b.fast[k]);
+    samp_free(b.steps);
+    return good;
+}
+
+static bool every_element_with_state(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    for (size_t n = 1; n && good; n = next_length(n))
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 72))
+            for (int k = some(n, i, 2); k < N_STATEFUL && good; k += every(n, 2)) good = element_with_state(&p, k, n, i);
+    return end(&p, good, "every element, samplers with a state");
+}
+
+/* ------------------------------------------------------------------------------------------------- arguments, changes */
+
+/* The length is no part of a chain: rows grow and shrink, and no old row shows through. */
+static bool lengths_change(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 5000)) return false;
+    for (int k = 0; k < N_WHOLE_CHAINS && good; k++) {
+        band b = { whole_chain(k), { NULL }, true };
+        source s = source_seed((uint64_t)k);
+        for (int i = 0; i < p.isa.n; i++) b.fast[i] = samp_clone(b.steps);
+        for (size_t n = 4097; n > 0 && good; n = n * 2 / 3) {
+            for (size_t m = 0; m < 2 && good; m++) { /* a long row, then a short one */
+                size_t length = m ? n % 61 + 1 : n;
+                AT("lengths change, chain %d, now %zu", k, length);
+                normal_row(&s, p.row, length, m ? 0.1 : 4.0);
+                p.report_len = 0;
+                good = play_row(&p, &b, p.row, length, (unsigned)n % 24, INFINITY);
+                if (!good) printf("%s\n%s", at_work, p.report);
+            }
+        }
+        for (int i = 0; i < p.isa.n; i++) samp_free(b.fast[i]);
+        samp_free(b.steps);
+    }
+    return end(&p, good, "lengths change");
+}
+
+/* What never reaches a kernel: no row, no tokens, too many. */
+static bool bad_calls(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 64)) return false;
+    for (int i = 0; i < p.isa.n; i++) {
+        samp_sampler *chain = whole_chain(1);
+        isa_use(&p.isa, i);
+        normal_row(&(source){ 1, NULL, 0 }, p.row, 64, 1.0);
+        good &= samp_sample(chain, p.row, 0) == SAMP_E_EMPTY && samp_sample(chain, NULL, 1) == SAMP_E_NULL;
+        good &= samp_sample(NULL, p.row, 1) == SAMP_E_NULL;
+        good &= samp_sample(chain, p.row, SAMP_MAX_VOCAB + 1) == SAMP_E_RANGE;
+        good &= samp_sample(chain, p.row, SIZE_MAX) == SAMP_E_RANGE;
+        good &= samp_get_position(chain) == 0 && samp_sample(chain, p.row, 64) >= 0;
+        samp_free(chain);
+        p.n_rows += 6;
+    }
+    return end(&p, good, "bad calls");
+}
+
+/* ------------------------------------------------------------------------------------------------------------- main */
+
+#define TESTS(X) \
+    X(bad_calls) \
+    X(every_element_decides) \
+    X(every_element_at_the_cut) \
+    X(cuts_at_equality) \
+    X(every_element_at_rank_k) \
+    X(every_element_with_state) \
+    X(lengths_change) \
+    X(random_chains) \
+    X(random_chains_two_threads) \
+    X(clones_at_once) \
+    X(long_rows)
+
+#ifdef SAMP_TEST_PLAIN
+int main(int argc, char **argv)
+{
+    int failed = 0;
+#define RUN(name) \
+    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) { \
+        printf("%s\n", #name), fflush(stdout); \
+        failed += !name(); \
+    }
+    TESTS(RUN)
+    printf("[==========] %d failed\n", failed);
+    return failed != 0;
+}
+#else
+#define WRAP(name) \
+    static void test_##name(void **state) \
+    { \
+        (void)state; \
+        assert_true(name()); \
+    }
+TESTS(WRAP)
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+#define ENTRY(name) cmocka_unit_test(test_##name),
+    const struct CMUnitTest tests[] = { TESTS(ENTRY) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+#endif

@@ -1,0 +1,719 @@
+/* test_params.c - samp_params: the defaults, every field with every bad value by its name, the order as text
+   and as letters, and the chain that comes out: what is in it, and that it draws what one built by hand draws. */
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+#include "test.h"
+
+enum { N = 80 };
+
+/* ------------------------------------------------------------------------------------------------ helpers */
+
+static void row(float *logits, uint64_t i)
+{
+    test_rng rng = test_rng_make(3000 + i);
+    test_logits(&rng, logits, N, 2.0);
+    logits[i % N] = -INFINITY;
+}
+
+/* the names of a chain's members, joined by ' ' */
+static const char *members(const samp_sampler *chain)
+{
+    static char text[512];
+    size_t at = 0;
+    text[0] = 0;
+    for (int32_t i = 0; i < samp_chain_n(chain); i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s", i ? " " : "",
+                               samp_name(samp_chain_get(chain, i)));
+    return text;
+}
+
+static samp_sampler *build(const samp_params *params)
+{
+    int status = 1;
+    samp_sampler *chain = samp_chain_from_params(params, &status);
+    const char *field = NULL;
+    assert_non_null(chain);
+    if (status != SAMP_OK) {
+        samp_status(chain, &field);
+        test_fail(__FILE__, __LINE__, "samp_chain_from_params: %s, %s", test_status_name(status),
+                  field ? field : "(no field)");
+    }
+    assert_ok(samp_status(chain, NULL));
+    assert_ok(samp_check_params(params, NULL));
+    return chain;
+}
+
+static void assert_members_(const samp_params *params, const char *want, int line)
+{
+    samp_sampler *chain = build(params);
+    test_text_(members(chain), want, "the chain's members", __FILE__, line);
+    samp_free(chain);
+}
+#define assert_members(params, want) assert_members_((params), (want), __LINE__)
+
+/* the two draw the same tokens; frees both */
+static void same_draws_(samp_sampler *a, samp_sampler *b, int line)
+{
+    for (uint64_t i = 0; i < 60; i++) {
+        float logits[N];
+        row(logits, i);
+        samp_token x = samp_sample(a, logits, N), y = samp_sample(b, logits, N);
+        if (x != y || x < 0) test_fail(__FILE__, line, "step %d: token %d, by hand %d", (int)i, (int)x, (int)y);
+    }
+    samp_free(a);
+    samp_free(b);
+}
+#define same_draws(a, b) same_draws_((a), (b), __LINE__)
+
+static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    static const char letters[N + 1] =
+        "\n:\"*efghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,;!?()[]{}<>+-=/";
+    (void)vocab;
+    *n_bytes = 1;
+    return letters + token;
+}
+
+static samp_vocab letters_vocab(void)
+{
+    samp_vocab vocab;
+    memset(&vocab, 0, sizeof vocab);
+    vocab.n_vocab = N;
+    vocab.token_bytes = letter_bytes;
+    vocab.eos = vocab.eot = -1;
+    return vocab;
+}
+
+/* ----------------------------------------------------------------------------------------------- defaults */
+
+static void test_defaults(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    assert_u64(p.seed, 0);
+    assert_num(p.min_keep, 0);
+    assert_num(p.top_k, 40);
+    assert_same(p.top_p, 0.95f);
+    assert_same(p.min_p, 0.05f);
+    assert_same(p.typ_p, 1.0f);
+    assert_same(p.tfs_z, 1.0f);
+    assert_same(p.top_n_sigma, -1.0f);
+    assert_same(p.xtc_probability, 0.0f);
+    assert_same(p.xtc_threshold, 0.1f);
+    assert_same(p.temp, 0.8f);
+    assert_same(p.dynatemp_range, 0.0f);
+    assert_same(p.dynatemp_exponent, 1.0f);
+    assert_num(p.penalty_last_n, 64);
+    assert_same(p.penalty_repeat, 1.0f);
+    assert_same(p.penalty_freq, 0.0f);
+    assert_same(p.penalty_present, 0.0f);
+    assert_same(p.dry_multiplier, 0.0f);
+    assert_same(p.dry_base, 1.75f);
+    assert_num(p.dry_allowed_length, 2);
+    assert_num(p.dry_penalty_last_n, -1);
+    assert_true(p.dry_breakers == NULL);
+    assert_num(p.mirostat, 0);
+    assert_same(p.mirostat_tau, 5.0f);
+    assert_same(p.mirostat_eta, 0.1f);
+    assert_same(p.adaptive_target, -1.0f);
+    assert_same(p.adaptive_decay, 0.9f);
+    assert_true(p.logit_bias == NULL);
+    assert_num(p.n_logit_bias, 0);
+    assert_num(p.n_vocab, 0);
+    assert_true(p.vocab == NULL);
+    assert_true(p.order == NULL);
+    assert_num(p.rng, SAMP_RNG_PHILOX);
+    assert_num(p.n_ctx_train, 4096);
+    const char *field = "untouched";
+    assert_ok(samp_check_params(&p, &field));
+}
+
+/* The default chain is the one of the contract, sampler by sampler. */
+static void test_default_chain(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist");
+    p.seed = 99;
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_top_k(40)));
+    assert_ok(samp_chain_add(hand, samp_init_top_p(0.95f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_min_p(0.05f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.8f)));
+    assert_ok(samp_chain_add(hand, samp_init_dist(99)));
+    samp_sampler *chain = build(&p);
+    assert_u64(samp_get_seed(chain), 99);
+    same_draws(chain, hand);
+    assert_non_null(chain = samp_chain_from_params(&p, NULL)); /* status may be NULL */
+    samp_free(chain);
+}
+
+/* -------------------------------------------------------------------------------- every field, bad values */
+
+static void bad_(const samp_params *p, int status, const char *name, const char *what, int line)
+{
+    const char *field = "unset";
+    int got = 1;
+    float logits[N];
+    test_status_(samp_check_params(p, &field), status, what, __FILE__, line);
+    test_text_(field, name, what, __FILE__, line);
+    test_status_(samp_check_params(p, NULL), status, what, __FILE__, line);
+    samp_sampler *chain = samp_chain_from_params(p, &got);
+    if (!chain) test_fail(__FILE__, line, "%s: no chain", what);
+    test_status_(got, status, what, __FILE__, line);
+    field = "unset";
+    test_status_(samp_status(chain, &field), status, what, __FILE__, line);
+    test_text_(field, name, what, __FILE__, line);
+    row(logits, 0);
+    test_status_(samp_sample(chain, logits, N), status, what, __FILE__, line);
+    samp_free(chain);
+}
+#define bad(member, value, status)                                                                                   \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        bad_(&p_, (status), #member, #member " = " #value, __LINE__);                                                \
+    } while (0)
+#define good(member, value)                                                                                          \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
+        samp_free(build(&p_));                                                                                       \
+    } while (0)
+
+/* allowed; but the chain would be large */
+#define fits(member, value)                                                                                          \
+    do {                                                                                                             \
+        samp_params p_ = samp_default_params();                                                                      \
+        p_.member = (value);                                                                                         \
+        test_status_(samp_check_params(&p_, NULL), SAMP_OK, #member " = " #value, __FILE__, __LINE__);               \
+    } while (0)
+
+#define ABOVE_1 1.0000001f
+
+static void test_bad_fields(void **state)
+{
+    (void)state;
+    const float least = 9.5367431640625e-7f, most = 1048576.0f; /* 2^-20, 2^20 */
+    bad(top_p, 0.0f, SAMP_E_RANGE);
+    bad(top_p, -0.1f, SAMP_E_RANGE);
+    bad(top_p, ABOVE_1, SAMP_E_RANGE);
+    bad(top_p, 1.5f, SAMP_E_RANGE);
+    bad(top_p, NAN, SAMP_E_NAN);
+    good(top_p, 1.0f);
+    good(top_p, 1e-45f);
+    bad(min_p, -1e-45f, SAMP_E_RANGE);
+    bad(min_p, ABOVE_1, SAMP_E_RANGE);
+    bad(min_p, NAN, SAMP_E_NAN);
+    good(min_p, 0.0f);
+    good(min_p, 1.0f);
+    bad(typ_p, 0.0f, SAMP_E_RANGE);
+    bad(typ_p, ABOVE_1, SAMP_E_RANGE);
+    bad(typ_p, NAN, SAMP_E_NAN);
+    good(typ_p, 0.5f);
+    bad(tfs_z, 0.0f, SAMP_E_RANGE);
+    bad(tfs_z, ABOVE_1, SAMP_E_RANGE);
+    bad(tfs_z, NAN, SAMP_E_NAN);
+    good(tfs_z, 0.5f);
+    bad(top_n_sigma, NAN, SAMP_E_NAN);
+    good(top_n_sigma, 0.0f);
+    good(top_n_sigma, -3.0f);
+    good(top_n_sigma, 1.5f);
+    good(top_k, 0);
+    good(top_k, -1);
+    good(top_k, INT32_MIN);
+    good(top_k, INT32_MAX);
+    good(min_keep, SIZE_MAX);
+    bad(xtc_probability, -0.1f, SAMP_E_RANGE);
+    bad(xtc_probability, ABOVE_1, SAMP_E_RANGE);
+    bad(xtc_probability, NAN, SAMP_E_NAN);
+    good(xtc_probability, 1.0f);
+    bad(xtc_threshold, -0.1f, SAMP_E_RANGE);
+    bad(xtc_threshold, ABOVE_1, SAMP_E_RANGE);
+    bad(xtc_threshold, NAN, SAMP_E_NAN);
+    good(xtc_threshold, 0.0f);
+    good(xtc_threshold, 1.0f);
+    bad(temp, -0.1f, SAMP_E_RANGE);
+    bad(temp, 1e-45f, SAMP_E_RANGE);
+    bad(temp, nextafterf(least, 0), SAMP_E_RANGE);
+    bad(temp, nextafterf(most, INFINITY), SAMP_E_RANGE);
+    bad(temp, NAN, SAMP_E_NAN);
+    good(temp, 0.0f);
+    good(temp, least);
+    good(temp, most);
+    bad(dynatemp_range, -0.1f, SAMP_E_RANGE);
+    bad(dynatemp_range, nextafterf(most, INFINITY), SAMP_E_RANGE);
+    bad(dynatemp_range, NAN, SAMP_E_NAN);
+    good(dynatemp_range, most);
+    bad(dynatemp_exponent, -0.1f, SAMP_E_RANGE);
+    bad(dynatemp_exponent, 1000.1f, SAMP_E_RANGE);
+    bad(dynatemp_exponent, NAN, SAMP_E_NAN);
+    good(dynatemp_exponent, 0.0f);
+    good(dynatemp_exponent, 1000.0f);
+    bad(penalty_last_n, -2, SAMP_E_RANGE);
+    bad(penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
+    good(penalty_last_n, -1);
+    fits(penalty_last_n, 1 << 22);
+    fits(dry_penalty_last_n, 1 << 22);
+    fits(n_ctx_train, 1 << 22);
+    good(penalty_last_n, 0);
+    bad(penalty_repeat, 0.0f, SAMP_E_RANGE);
+    bad(penalty_repeat, -1.0f, SAMP_E_RANGE);
+    bad(penalty_repeat, NAN, SAMP_E_NAN);
+    good(penalty_repeat, 0.5f);
+    bad(penalty_freq, NAN, SAMP_E_NAN);
+    good(penalty_freq, -2.0f);
+    bad(penalty_present, NAN, SAMP_E_NAN);
+    good(penalty_present, -2.0f);
+    bad(dry_multiplier, -0.1f, SAMP_E_RANGE);
+    bad(dry_multiplier, NAN, SAMP_E_NAN);
+    bad(dry_base, 0.99f, SAMP_E_RANGE);
+    bad(dry_base, NAN, SAMP_E_NAN);
+    good(dry_base, 1.0f);
+    bad(dry_allowed_length, -1, SAMP_E_RANGE);
+    good(dry_allowed_length, 0);
+    bad(dry_penalty_last_n, -2, SAMP_E_RANGE);
+    bad(dry_penalty_last_n, (1 << 22) + 1, SAMP_E_RANGE);
+    good(dry_penalty_last_n, 0);
+    bad(mirostat, 3, SAMP_E_RANGE);
+    bad(mirostat, -1, SAMP_E_RANGE);
+    good(mirostat, 2);
+    bad(mirostat_tau, -0.1f, SAMP_E_RANGE);
+    bad(mirostat_tau, NAN, SAMP_E_NAN);
+    good(mirostat_tau, 0.0f);
+    bad(mirostat_eta, -0.1f, SAMP_E_RANGE);
+    bad(mirostat_eta, NAN, SAMP_E_NAN);
+    good(mirostat_eta, 0.0f);
+    bad(adaptive_target, 1.1f, SAMP_E_RANGE);
+    bad(adaptive_target, NAN, SAMP_E_NAN);
+    good(adaptive_target, 0.0f);
+    good(adaptive_target, 1.0f);
+    bad(adaptive_decay, -0.1f, SAMP_E_RANGE);
+    bad(adaptive_decay, 0.991f, SAMP_E_RANGE);
+    bad(adaptive_decay, NAN, SAMP_E_NAN);
+    good(adaptive_decay, 0.99f);
+    bad(n_logit_bias, -1, SAMP_E_RANGE);
+    bad(n_vocab, -1, SAMP_E_RANGE);
+    bad(n_ctx_train, -1, SAMP_E_RANGE);
+    bad(n_ctx_train, (1 << 22) + 1, SAMP_E_RANGE);
+    good(n_ctx_train, 1);
+    bad(rng, (samp_rng_kind)2, SAMP_E_RANGE);
+    bad(rng, (samp_rng_kind)-1, SAMP_E_RANGE);
+    good(rng, SAMP_RNG_MT19937);
+}
+
+/* fields that need others */
+static void test_bad_pairs(void **state)
+{
+    (void)state;
+    samp_vocab vocab = letters_vocab();
+    const samp_logit_bias bias[2] = { { 2, 1.0f }, { 70, 2.0f } };
+    samp_params p = samp_default_params();
+    p.n_logit_bias = 2;
+    p.n_vocab = N;
+    bad_(&p, SAMP_E_NULL, "logit_bias", "n_logit_bias without an array", __LINE__);
+    p.logit_bias = bias;
+    samp_free(build(&p));
+    p.n_vocab = 70;
+    bad_(&p, SAMP_E_RANGE, "logit_bias", "a biased token outside the vocabulary", __LINE__);
+    p.n_vocab = 0;
+    bad_(&p, SAMP_E_RANGE, "n_vocab", "logit_bias without n_vocab", __LINE__);
+
+    p = samp_default_params();
+    p.mirostat = 1;
+    bad_(&p, SAMP_E_RANGE, "n_vocab", "mirostat 1 without n_vocab", __LINE__);
+    p.n_vocab = N;
+    samp_free(build(&p));
+
+    p = samp_default_params(); /* dry on, with the default breakers */
+    p.dry_multiplier = 0.8f;
+    bad_(&p, SAMP_E_NULL, "vocab", "dry without a vocabulary", __LINE__);
+    p.vocab = &vocab;
+    samp_free(build(&p));
+    static const char *const none[] = { NULL };
+    p.vocab = NULL;
+    p.dry_breakers = none; /* no breakers, no vocabulary needed */
+    samp_free(build(&p));
+    p.dry_breakers = NULL;
+    p.dry_penalty_last_n = 0; /* off */
+    samp_free(build(&p));
+    vocab.token_bytes = NULL;
+    p = samp_default_params();
+    p.dry_multiplier = 0.8f;
+    p.vocab = &vocab;
+    bad_(&p, SAMP_E_NULL, "vocab", "a vocabulary without token_bytes", __LINE__);
+}
+
+/* NULL params, an object all the same */
+static void test_null(void **state)
+{
+    (void)state;
+    int status = 1;
+    samp_sampler *chain = samp_chain_from_params(NULL, &status);
+    float logits[N];
+    row(logits, 0);
+    assert_status(status, SAMP_E_NULL);
+    assert_non_null(chain);
+    assert_status(samp_status(chain, NULL), SAMP_E_NULL);
+    assert_status(samp_sample(chain, logits, N), SAMP_E_NULL);
+    samp_free(chain);
+}
+
+/* a zeroed struct is not a valid one */
+static void test_zeroed(void **state)
+{
+    (void)state;
+    samp_params p;
+    const char *field = NULL;
+    memset(&p, 0, sizeof p);
+    assert_status(samp_check_params(&p, &field), SAMP_E_RANGE);
+    assert_non_null(field);
+}
+
+/* -------------------------------------------------------------------------------------------------- order */
+
+#define ALL_NAMES "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext dist"
+
+static void ordered_(const char *order, const char *want, int line)
+{
+    samp_params p = samp_default_params();
+    p.order = order;
+    assert_members_(&p, want, line);
+}
+#define ordered(order, want) ordered_((order), (want), __LINE__)
+
+static void test_order(void **state)
+{
+    (void)state;
+    ordered(NULL, ALL_NAMES);
+    ordered("penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature", ALL_NAMES);
+    ordered("edskypmxt", ALL_NAMES);
+    ordered("", "logit-bias dist");
+    ordered("temperature", "logit-bias temp-ext dist");
+    ordered("t", "logit-bias temp-ext dist");
+    ordered("top_k", "logit-bias top-k dist");
+    ordered("k", "logit-bias top-k dist");
+    ordered("tfs_z", "logit-bias tail-free dist");
+    ordered("f", "logit-bias tail-free dist");
+    ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
+    ordered("mtp", "logit-bias min-p temp-ext top-p dist");
+    ordered("temperature;temperature", "logit-bias temp-ext temp-ext dist");
+    ordered("kkk", "logit-bias top-k top-k top-k dist");
+    ordered("txmpyfksde",
+            "logit-bias temp-ext xtc min-p top-p typical tail-free top-k top-n-sigma dry penalties dist");
+    ordered("xtc;tfs_z;typ_p;dry", "logit-bias xtc tail-free typical dry dist");
+}
+
+static void test_order_bad(void **state)
+{
+    (void)state;
+    static const char *const orders[] = {
+        "top_q",        "temperature;nonsense",
+        "kz",           "K",
+        "top_k;",       ";top_k",
+        "top_k;;min_p", ";",
+        " top_k",       "top_k min_p",
+        "top_k,min_p",  "dist",
+        "logit_bias",   "greedy",
+        "TOP_K",        "top_k;min",
+        "k;m",          "\xff",
+        "mirostat",     "1",
+    };
+    for (size_t i = 0; i < TEST_COUNT(orders); i++) {
+        samp_params p = samp_default_params();
+        p.order = orders[i];
+        bad_(&p, SAMP_E_RANGE, "order", orders[i], __LINE__);
+    }
+}
+
+/* tail_free comes behind top_k if it is on */
+static void test_tfs(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.tfs_z = 0.9f;
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k tail-free typical top-p min-p xtc temp-ext dist");
+    p.order = "top_k"; /* a written order is followed */
+    assert_members(&p, "logit-bias top-k dist");
+    p.order = "kf";
+    p.seed = 3;
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_top_k(40)));
+    assert_ok(samp_chain_add(hand, samp_init_tail_free(0.9f, 0)));
+    assert_ok(samp_chain_add(hand, samp_init_dist(3)));
+    same_draws(build(&p), hand);
+}
+
+/* ------------------------------------------------------------------------------------------- what selects */
+
+static void test_greedy(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.temp = 0;
+    samp_sampler *chain = build(&p);
+    assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
+    for (uint64_t i = 0; i < 20; i++) {
+        samp_token_data data[N];
+        float logits[N];
+        row(logits, i);
+        samp_token_data_array cur = test_array(data, logits, N);
+        test_sort(&cur);
+        assert_num(samp_sample(chain, logits, N), data[0].id);
+    }
+    assert_u64(samp_get_position(chain), 0);
+    samp_free(chain);
+    p.dynatemp_range = 0.5f; /* temp 0 +- 0.5 is greedy all the same */
+    p.order = "t";
+    chain = build(&p);
+    assert_text(samp_name(samp_chain_get(chain, samp_chain_n(chain) - 1)), "greedy");
+    samp_free(chain);
+}
+
+static void test_mirostat(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.mirostat = 2;
+    p.seed = 8;
+    p.temp = 0.9f;
+    p.mirostat_tau = 3;
+    p.mirostat_eta = 0.25f;
+    p.top_k = 1; /* replaced with the rest of truncation */
+    p.penalty_repeat = 3;
+    assert_members(&p, "logit-bias temp mirostat-v2");
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.9f)));
+    assert_ok(samp_chain_add(hand, samp_init_mirostat_v2(8, 3, 0.25f)));
+    same_draws(build(&p), hand);
+    p.mirostat = 1;
+    p.n_vocab = N;
+    assert_members(&p, "logit-bias temp mirostat");
+    hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_temp(0.9f)));
+    assert_ok(samp_chain_add(hand, samp_init_mirostat(N, 8, 3, 0.25f, 100)));
+    same_draws(build(&p), hand);
+}
+
+static void test_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.adaptive_target = 0.3f;
+    p.adaptive_decay = 0.75f;
+    p.seed = 9;
+    assert_members(&p, "logit-bias penalties dry top-n-sigma top-k typical top-p min-p xtc temp-ext adaptive-p");
+    p.order = "";
+    samp_sampler *hand = samp_chain_init();
+    assert_ok(samp_chain_add(hand, samp_init_adaptive_p(0.3f, 0.75f, 9)));
+    same_draws(build(&p), hand);
+    p.adaptive_target = 0; /* on */
+    assert_members(&p, "logit-bias adaptive-p");
+}
+
+/* ------------------------------------------------------------------------------ every value arrives in it */
+
+/* One setting at a time, against the sampler made by hand. */
+static void test_values(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 2; kind++)
+        for (int which = 0; which < 15; which++) {
+            samp_params p = samp_default_params();
+            samp_sampler *hand = samp_chain_init(), *s = NULL;
+            p.seed = 1234;
+            p.rng = (samp_rng_kind)kind;
+            p.min_keep = 3;
+            switch (which) {
+                case 0:
+                    p.order = "k";
+                    p.top_k = 5;
+                    s = samp_init_top_k(5);
+                    break;
+                case 1:
+                    p.order = "p";
+                    p.top_p = 0.3f;
+                    s = samp_init_top_p(0.3f, 3);
+                    break;
+                case 2:
+                    p.order = "m";
+                    p.min_p = 0.7f;
+                    s = samp_init_min_p(0.7f, 3);
+                    break;
+                case 3:
+                    p.order = "y";
+                    p.typ_p = 0.2f;
+                    s = samp_init_typical(0.2f, 3);
+                    break;
+                case 4:
+                    p.order = "f";
+                    p.tfs_z = 0.4f;
+                    s = samp_init_tail_free(0.4f, 3);
+                    break;
+                case 5:
+                    p.order = "s";
+                    p.top_n_sigma = 1.1f;
+                    s = samp_init_top_n_sigma(1.1f);
+                    break;
+                case 6:
+                    p.order = "x";
+                    p.xtc_probability = 0.5f;
+                    p.xtc_threshold = 0.05f;
+                    s = samp_init_xtc(0.5f, 0.05f, 3, 1234);
+                    break;
+                case 7:
+                    p.order = "t";
+                    p.temp = 1.7f;
+                    s = samp_init_temp(1.7f);
+                    break;
+                case 8:
+                    p.order = "t";
+                    p.temp = 1.2f;
+                    p.dynatemp_range = 0.7f;
+                    p.dynatemp_exponent = 2;
+                    s = samp_init_temp_ext(1.2f, 0.7f, 2);
+                    break;
+                case 9:
+                    p.order = "e";
+                    p.penalty_last_n = 5;
+                    p.penalty_repeat = 1.5f;
+                    p.penalty_freq = 0.5f;
+                    p.penalty_present = 0.25f;
+                    s = samp_init_penalties(5, 1.5f, 0.5f, 0.25f);
+                    break;
+                case 10: /* -1: n_ctx_train */
+                    p.order = "e";
+                    p.penalty_last_n = -1;
+                    p.n_ctx_train = 7;
+                    p.penalty_present = 3;
+                    s = samp_init_penalties(7, 1, 0, 3);
+                    break;
+                case 11: {
+                    static const char *const none[] = { NULL };
+                    p.order = "d";
+                    p.dry_multiplier = 2;
+                    p.dry_base = 1.25f;
+                    p.dry_allowed_length = 1;
+                    p.dry_penalty_last_n = 20;
+                    p.dry_breakers = none;
+                    s = samp_init_dry(NULL, 4096, 2, 1.25f, 1, 20, NULL, 0);
+                    break;
+                }
+                case 12: {
+                    static const char *const none[] = { NULL };
+                    p.order = "d";
+                    p.dry_multiplier = 2;
+                    p.dry_allowed_length = 1;
+                    p.n_ctx_train = 6;
+                    p.dry_breakers = none;
+                    s = samp_init_dry(NULL, 6, 2, 1.75f, 1, -1, NULL, 0);
+                    break;
+                }
+                case 13: { /* the default breakers: tokens 0 to 3 of the letters */
+                    static const char *const usual[] = { "\n", ":", "\"", "*" };
+                    static samp_vocab vocab;
+                    vocab = letters_vocab();
+                    p.order = "d";
+                    p.dry_multiplier = 20;
+                    p.dry_allowed_length = 1;
+                    p.vocab = &vocab;
+                    s = samp_init_dry(&vocab, 4096, 20, 1.75f, 1, -1, usual, 4);
+                    break;
+                }
+                default: {
+                    static const samp_logit_bias bias[2] = { { 7, 4.0f }, { 8, -INFINITY } };
+                    p.order = "";
+                    p.logit_bias = bias;
+                    p.n_logit_bias = 2;
+                    p.n_vocab = N;
+                    s = samp_init_logit_bias(N, 2, bias);
+                    break;
+                }
+            }
+            assert_ok(samp_chain_add(hand, s));
+            assert_ok(samp_chain_add(hand, samp_init_dist(1234)));
+            assert_ok(samp_set_rng(hand, (samp_rng_kind)kind));
+            same_draws(build(&p), hand);
+        }
+}
+
+/* Breakers from the parameters are heeded: the same history is penalised without them, not with them. */
+static void test_dry_breakers(void **state)
+{
+    (void)state;
+    samp_vocab vocab = letters_vocab();
+    static const char *const e[] = { "e", NULL }, *const none[] = { NULL };
+    static const samp_token history[] = { 10, 11, 12, 4, 13, 10, 11, 12 }; /* 4 is "e" */
+    for (int with = 0; with < 3; with++) {
+        samp_params p = samp_default_params();
+        float logits[N] = { 0 };
+        p.order = "d";
+        p.dry_multiplier = 5;
+        p.dry_allowed_length = 2;
+        p.vocab = &vocab;
+        p.dry_breakers = with == 2 ? e : none;
+        if (with == 1) p.dry_breakers = NULL; /* the usual ones: no "e" among them */
+        samp_sampler *chain = build(&p);
+        for (size_t i = 0; i < 3; i++) assert_ok(samp_accept(chain, history[i]));
+        if (with == 2) assert_ok(samp_accept(chain, 13));
+        for (size_t i = 3; i < TEST_COUNT(history); i++) assert_ok(samp_accept(chain, history[i]));
+        samp_token_data data[N];
+        samp_token_data_array cur = test_array(data, logits, N);
+        assert_ok(samp_apply(samp_chain_get(chain, 1), &cur));
+        /* after 10 11 12 came 4 (the breaker itself never is the end of a match over it) or 13 */
+        assert_same(test_find(&cur, with == 2 ? 13 : 4)->logit, -5.0f * 1.75f);
+        samp_free(chain);
+    }
+}
+
+/* Nothing of the parameters is needed after the call (a vocabulary is). */
+static void test_copied(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q;
+    samp_logit_bias *bias = (samp_logit_bias *)malloc(2 * sizeof *bias), kept[2] = { { 4, 3.0f }, { 9, -INFINITY } };
+    char *order = (char *)malloc(16), *breaker = (char *)malloc(8);
+    const char **breakers = (const char **)malloc(2 * sizeof *breakers);
+    samp_vocab vocab = letters_vocab();
+    static const char *const kept_breakers[] = { "f", NULL };
+    memcpy(bias, kept, sizeof kept);
+    strcpy(order, "dkt");
+    strcpy(breaker, "f");
+    breakers[0] = breaker;
+    breakers[1] = NULL;
+    p.logit_bias = bias;
+    p.n_logit_bias = 2;
+    p.n_vocab = N;
+    p.order = order;
+    p.dry_breakers = breakers;
+    p.dry_multiplier = 4;
+    p.dry_allowed_length = 0;
+    p.vocab = &vocab;
+    q = p;
+    q.logit_bias = kept;
+    q.order = "dkt";
+    q.dry_breakers = kept_breakers;
+    samp_sampler *chain = build(&p);
+    memset(bias, 0x7e, 2 * sizeof *bias);
+    memset(order, 'z', 15);
+    memset(breaker, 'z', 7);
+    free(bias);
+    free(order);
+    free(breaker);
+    free((void *)breakers);
+    memset(&p, 0x7e, sizeof p);
+    same_draws(chain, build(&q));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_default_chain), cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_bad_pairs), cmocka_unit_test(test_null),          cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_order),     cmocka_unit_test(test_order_bad),     cmocka_unit_test(test_tfs),
+        cmocka_unit_test(test_greedy),    cmocka_unit_test(test_mirostat),      cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_dry_breakers),  cmocka_unit_test(test_copied),
+    };
+    return cmocka_run_group_tests_name("params", tests, NULL, NULL);
+}
