@@ -65,8 +65,8 @@
    tokens are visited:
      1. Each step of a chain rounds its logits to f32, in the written order.
      2. The weight of a token is w = round(2^40 * exp(l - max)), an integer, l and max f32, exp as in >>math (relative
-        error below 1e-12). Sums of weights are exact in 64 bits. p(token) = w / sum. About 28 nats below the maximum
-        w is 0, and such a token is not drawn.
+        error below 1e-12). Sums of weights are exact in 64 bits. The probability of a token is w / sum. About 28 nats
+        below the maximum w is 0, and such a token is not drawn.
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
         ascending), everywhere.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
@@ -251,6 +251,8 @@ typedef struct samp_perf_data {
     uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
     uint64_t n_accept;    /* accepted tokens */
     uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
+    uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
+    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
 } samp_perf_data;
 
 /* ===================================================================================================== >>api */
@@ -402,14 +404,15 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present);
 
 /* samp_init_dry -- "don't repeat yourself": a token that would continue a repetition of length L >= allowed_length
-     l -= multiplier * base^(L - allowed_length),  L = the longest suffix of the accepted tokens that occurs before,
-     followed by it Breakers strings that end a repetition: the match never reaches back over one ("\n", ":", ...). A
-     breaker may span tokens.
-              At most 40 bytes of each count, and at most 20 tokens behind its first one.
+     l -= multiplier * base^(L - allowed_length), the power at most about FLT_MAX,
+     where L is the length of the longest suffix of the accepted tokens that occurs before, followed by this token.
+     Breakers strings that end a repetition: a match never reaches back over the newest one ("\n", ":", ...), which may
+              span tokens. At most 40 bytes of each count, and at most 20 tokens behind its first one. A token that
+              contains a breaker is never punished.
      Range    multiplier >= 0, 0 = off; base >= 1; allowed_length >= 0; last_n in [-1, 2^22], 0 = off, -1 = n_ctx_train;
               n_ctx_train in [0, 2^22]. The window is the smaller of last_n and n_ctx_train.
               vocab may be NULL if n_breakers is 0 or the sampler is off.
-     Leaves   sorted = false. Results below -FLT_MAX become -FLT_MAX.    Cost  O(window) per apply.
+     Leaves   sorted = false, if a token was hit. Results below -FLT_MAX become -FLT_MAX.   Cost  O(window) per apply.
      Source   p-e-w, text-generation-webui PR 5677; koboldcpp; llama.cpp. */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
@@ -470,7 +473,7 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
-/* samp_init_softmax -- sort, and set p = w / Z of every token.   Leaves  sorted = true. */
+/* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
 
 /* samp_init_greedy -- select the largest logit.   Ties  the smaller id. */
@@ -496,7 +499,8 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
 /* samp_init_adaptive_p -- select, preferring tokens whose probability is near a target that adapts to what was chosen
    before:
      a = clamp(2 target - average of past probabilities, 0, 1);  x = |p - a| / 0.3;  l = 5 - 10 x^2 / (1 + x); then
-     dist. The average is weighted by decay^age and starts at target. A token's probability counts when it is accepted.
+     dist. The average is weighted by decay^age and starts at target. The selected token's probability counts when it
+     is accepted; accepting another one drops it. All steps are rounded to f32.
      Range    target in [0, 1], < 0: plain dist; decay in [0, 0.99].
      Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
      Source   MrJackSpade; llama.cpp. */
@@ -2704,19 +2708,15 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
     if (sampi_masked(l)) return l;
     const sampi_head *head = sampi_dry_head(s);
     for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
-        if (head[h].tail < 0) return l; /* a breaker itself is never punished */
+        if (head[h].tail < 0) return l;     /* a breaker itself is never punished */
+    const float ln_float_max = 88.7228391f; /* base^power stays within a float */
+    float base = s->u.dry.base;
+    bool llama = s->rng == SAMP_RNG_MT19937;
     int32_t power = entry->count - s->u.dry.allowed, most = 0;
-    float base = s->u.dry.base, fall;
-    const float ln_float_max = 88.7228391f; /* keeps base^power within a float */
-    if (s->rng == SAMP_RNG_MT19937) {
-        if (base > 1.000001f) most = (int32_t)(ln_float_max / logf(base));
-        if (most > 0 && power > most) power = most;
-        fall = (float)((double)s->u.dry.multiplier * pow((double)base, (double)power));
-    } else {
-        if (base > 1.000001f) most = (int32_t)((double)ln_float_max / sampi_ln(base));
-        if (most > 0 && power > most) power = most;
-        fall = (float)((double)s->u.dry.multiplier * sampi_powi(base, power));
-    }
+    if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
+    if (most > 0 && power > most) power = most;
+    float fall = (float)((double)s->u.dry.multiplier *
+                         (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
     return sampi_finite(l - fall);
 }
 
@@ -3077,8 +3077,9 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0, n_vocab = s->u.mirostat.n_vocab;
-    double below = 1.0 - sampi_pow(n_vocab, -e);
-    double scale = below != 0.0 ? e / below : 1.0 / sampi_ln(n_vocab); /* the second is the limit for e -> 0 */
+    double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
+    /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
+    double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / exponent);
     return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
 }
@@ -4474,7 +4475,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
 
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
 {
-    samp_perf_data none = { 0, 0, 0 };
+    samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
@@ -4505,7 +4506,7 @@ typedef struct sampi_row {
 } sampi_row;
 
 #define SAMPI_DECLINED 1    /* "not here": go on step by step */
-#define SAMPI_CHANGES  1024 /* more than that are written into a copy of the row */
+#define SAMPI_CHANGES  1024 /* more changed logits than that go step by step */
 #define SAMPI_SMALL    4096 /* rows up to this length are summed exactly at once */
 
 /* Floats as integers in the same order. */
@@ -4540,10 +4541,12 @@ static float sampi_float_up(double t)
 static float sampi_unscale(float l, float r)
 {
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), near = sampi_key(sampi_finite(l / r));
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY),
+            quotient = sampi_key(sampi_finite(l / r));
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the rounded quotient is nearly always next to it */
-        if (near - step > lo && sampi_unkey((int32_t)(near - step)) * r < l) lo = near - step;
-        if (near + step < hi && sampi_unkey((int32_t)(near + step)) * r >= l) hi = near + step;
+        int64_t below = quotient - step, above = quotient + step;
+        if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
+        if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
     }
     while (hi - lo > 1) {
         int64_t mid = (lo + hi) / 2;
@@ -4785,6 +4788,7 @@ typedef struct sampi_range {
 static sampi_range sampi_exact(const sampi_row *row, float max)
 {
     sampi_sums sums = sampi_row_sums(row, max);
+    if (!row->id) row->owner->perf.n_exact++; /* compact rows are short: no estimate was tried */
     sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
     return g;
 }
@@ -5454,6 +5458,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     if (status == SAMPI_DECLINED && !row.id && (status = sampi_learn(&row)) == SAMP_OK) status = SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) {
         samp_token_data_array cur = sampi_row_array(&row);
+        s->perf.n_steps++;
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
         if (!status) *token = cur.data[cur.selected].id;
@@ -5521,7 +5526,10 @@ static samp_token sampi_draw_any(sampi_sampler *s, const float *logits, size_t n
     if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
     if (!status) status = samp_reserve(&s->base, n_vocab);
     if (!status) status = sampi_draw_fast(s, logits, n_vocab, &token);
-    if (status == SAMPI_DECLINED) status = sampi_draw_by_steps(s, logits, n_vocab, &token);
+    if (status == SAMPI_DECLINED) {
+        s->perf.n_steps++;
+        status = sampi_draw_by_steps(s, logits, n_vocab, &token);
+    }
     return status ? status : token;
 }
 
