@@ -384,7 +384,8 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
      p        is left as it was.    Draws   no random numbers.
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order and p are llama.cpp's: masked tokens stay in the array and count as candidates, as there.
+     MT19937  sizes, order, `sorted` and p are llama.cpp's: masked tokens stay in the array and count as candidates, and
+              `sorted` says nothing about the ids of ties.
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -4203,7 +4204,9 @@ static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_s
 
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 {
-    return s && cur ? sampi_apply((sampi_sampler *)s, cur, false) : SAMP_E_NULL;
+    int status = s && cur ? samp_status(s, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check(cur);
+    return status ? status : sampi_apply((sampi_sampler *)s, cur, false);
 }
 
 /* Custom samplers are told first: only they can refuse, and then the built-in ones have not changed. */
@@ -4319,7 +4322,7 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     if (!c || !sampi_is_chain(c)) {
-        samp_free(sampler);
+        if (sampler != chain) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
     }
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");

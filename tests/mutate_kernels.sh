@@ -1,6 +1,7 @@
 #!/bin/sh
 # Is test_fused.c any good? Break one kernel of sampling.h at a time, in a copy, and see that the test fails.
-# Usage: mutate_kernels.sh [DIR]      (CC: compiler; ARM64_CC and QEMU: for the NEON kernels, left out without them)
+# Usage: mutate_kernels.sh [DIR]
+# CC is the compiler; ARM64_CC and QEMU are for the NEON kernels, which are left out without them.
 set -eu
 dir=${1:-build/mutants}
 mkdir -p "$dir"
@@ -45,6 +46,11 @@ build() {
     fi
 }
 
+fail() {
+    echo "mutate: $1" >&2
+    exit 1
+}
+
 # Run it, on few cases: the status tells whether it passed.
 run() {
     if [ "${2:-}" = neon ]; then
@@ -57,17 +63,18 @@ run() {
 have_neon=no
 command -v "$arm64_cc" > /dev/null && command -v "$qemu" > /dev/null && have_neon=yes
 
-# The header as it is passes; and with limits so small that short rows go the ways of long ones.
+# Without a mutation the test passes; and with limits so small that short rows go the ways of long ones.
 build sampling.h "$dir/good"
-run "$dir/good" || { cat "$dir/good.log"; echo "mutate: the test fails without any mutation" >&2; exit 1; }
-sed -e 's/^\(#define SAMPI_SMALL\) .*/\1 64/' -e 's/^\(#define SAMPI_CHANGES\) .*/\1 3/' sampling.h > "$dir/limits.h"
-cmp -s sampling.h "$dir/limits.h" && { echo "mutate: no SAMPI_SMALL or SAMPI_CHANGES to make small" >&2; exit 1; }
-build "$dir/limits.h" "$dir/limits"
+run "$dir/good" || fail "the test fails without a mutation, see $dir/good.log"
 if [ $have_neon = yes ]; then
     build sampling.h "$dir/good_neon" neon
-    run "$dir/good_neon" neon || { cat "$dir/good_neon.log"; echo "mutate: the test fails on arm64" >&2; exit 1; }
+    run "$dir/good_neon" neon || fail "the test fails on arm64, see $dir/good_neon.log"
 fi
-run "$dir/limits" || { cat "$dir/limits.log"; echo "mutate: the test fails with small limits" >&2; exit 1; }
+small='s/^\(#define SAMPI_SMALL\) .*/\1 64/; s/^\(#define SAMPI_CHANGES\) .*/\1 3/'
+sed "$small" sampling.h > "$dir/limits.h"
+[ "$(diff sampling.h "$dir/limits.h" | grep -c '^>')" = 2 ] || fail "SAMPI_SMALL and SAMPI_CHANGES not found"
+build "$dir/limits.h" "$dir/limits"
+run "$dir/limits" || fail "the test fails with small limits, see $dir/limits.log"
 
 list > "$dir/list"
 caught=0
@@ -83,20 +90,14 @@ while IFS='|' read -r function what change; do
     fi
     header=$dir/$function.h
     sed "/^[A-Za-z].* $function(/,/^}/ $change" sampling.h > "$header"
-    if cmp -s sampling.h "$header"; then
-        echo "mutate: sed finds nothing to change in $function ($what)" >&2
-        exit 1
-    fi
+    ! cmp -s sampling.h "$header" || fail "sed finds nothing to change in $function ($what)"
     build "$header" "$dir/$function" "$isa"
-    if run "$dir/$function" "$isa"; then
-        echo "mutate: NOT CAUGHT: $function, $what" >&2
-        exit 1
-    fi
+    ! run "$dir/$function" "$isa" || fail "NOT CAUGHT: $function, $what"
     echo "mutate: $function, $what: caught by $(sed -n '/^[a-z_]*$/h; ${x;p;}' "$dir/$function.log")"
     rm -f "$dir/$function"
     caught=$((caught + 1))
 done < "$dir/list"
 
-[ $caught -ge 8 ] || { echo "mutate: only $caught mutants could be run" >&2; exit 1; }
+[ $caught -ge 8 ] || fail "only $caught mutants could be run"
 [ -z "$left_out" ] || echo "mutate: LEFT OUT, this machine cannot run them:$left_out"
 echo "mutate: $caught mutants, all caught"

@@ -1,6 +1,6 @@
-/* test_alloc.c - after the first call at a vocabulary size, or samp_reserve, sampling does not touch the heap: a million
-   samples, on every instruction set, with an allocator that counts. Also counts malloc itself, where it can be replaced,
-   so that nothing slips past SAMP_MALLOC.
+/* test_alloc.c - after the first call at a vocabulary size, or samp_reserve, sampling does not touch the
+   heap: a million samples, on every instruction set, with an allocator that counts. Also counts malloc
+   itself, where it can be replaced, so that nothing slips past SAMP_MALLOC.
 
      SAMP_TEST_QUICK   20,000 samples instead */
 #include <stddef.h>
@@ -110,7 +110,9 @@ static samp_sampler *make_chain(int i)
         case 11: return pair(samp_init_tail_free(0.95f, 0), samp_init_dist(1));
         case 12: return pair(samp_init_dry(NULL, 256, 0.8f, 1.75f, 1, -1, NULL, 0), samp_init_dist(1));
         case 13: return pair(samp_init_custom(&nothing, NULL), samp_init_dist(1));
-        case 14: return pair(samp_init_min_p(0.05f, 0), pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
+        case 14:
+            return pair(samp_init_min_p(0.05f, 0),
+                        pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
         case 15: return samp_init_mirostat(SMALL, 4, 5.0f, 0.1f, 100);
         case 16: return samp_init_mirostat_v2(4, 5.0f, 0.1f);
         case 17: return samp_init_adaptive_p(0.4f, 0.9f, 4);
@@ -154,7 +156,8 @@ static void use_best(void)
 
 /* ---- tests ---- */
 
-/* `count` samples from each chain and row shape at one length, none of which may allocate; how many there were. */
+/* `count` samples from each chain and row shape at one length, none of which may allocate; how many there
+   were. */
 static unsigned long sample_all(samp_sampler *const *chain, float (*row)[LARGE], size_t n, int count)
 {
     unsigned long before = allocations + frees, raw_before = raw_allocations, samples = 0;
@@ -166,7 +169,8 @@ static unsigned long sample_all(samp_sampler *const *chain, float (*row)[LARGE],
                     test_fail(__FILE__, __LINE__, "chain %d, row %d: %s", c, shape, test_status_name(token));
             }
             if (allocations + frees != before || raw_allocations != raw_before)
-                test_fail(__FILE__, __LINE__, "chain %d, row %d, n = %zu: %lu calls of SAMP_MALLOC and SAMP_FREE, %lu of malloc",
+                test_fail(__FILE__, __LINE__,
+                          "chain %d, row %d, n = %zu: %lu calls of SAMP_MALLOC and SAMP_FREE, %lu of malloc",
                           c, shape, n, allocations + frees - before, raw_allocations - raw_before);
         }
     }
@@ -285,7 +289,8 @@ static void the_workspace_is_bounded(void **state)
         size_t before = allocated_bytes;
         assert_ok(samp_reserve(chain, n));
         size_t bytes = allocated_bytes - before;
-        if (n > 10000) print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
+        if (n > 10000)
+            print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
         assert_true(bytes <= 32 * n + 65536);
         samp_free(chain);
     }

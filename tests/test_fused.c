@@ -1,14 +1,15 @@
-/* test_fused.c - samp_sample gives exactly the token that the definition gives, the samplers applied one by one to the
-   array of all candidates: for random chains and rows, on every instruction set, with one thread and two, wherever the
-   row lies in memory, and with every single element of a row being the one that decides.
+/* test_fused.c - samp_sample gives exactly the token that the definition gives, the samplers applied one by
+   one to the array of all candidates: for random chains and rows, on every instruction set, with one thread
+   and two, wherever the row lies in memory, and with every single element of a row being the one that
+   decides.
 
      SAMP_TEST_CASES   random chains, each with up to eight rows (default: see default_cases)
      SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
      SAMP_TEST_QUICK   fewer of everything
      SAMP_TEST_ISA     only this instruction set
 
-   The name of a test as argument runs that one alone. With -DSAMP_TEST_PLAIN it needs no cmocka, and SAMP_TEST_STOP
-   makes it stop at the first failed test. */
+   The name of a test as argument runs that one alone. With -DSAMP_TEST_PLAIN it needs no cmocka, and
+   SAMP_TEST_STOP makes it stop at the first failed test. */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
@@ -24,7 +25,7 @@
 #include "test.h"
 #endif
 
-/* --------------------------------------------------------------------------------------------------------- settings */
+/* ----------------------------------------------------------------------------------------------- settings */
 
 enum {
     LONGEST = 262144,
@@ -66,7 +67,8 @@ static isa_list wanted_isa(void)
     return none;
 }
 
-/* What each thread is at: a read beyond the row, or a loop without end, ends the program, but not without saying where. */
+/* What each thread is at: a read beyond the row, or a loop without end, ends the program, but not without
+   saying where. */
 enum { MAX_SECONDS = 100 }; /* for one case */
 static char at_work_of[3][200];
 static _Thread_local int thread_number; /* 0: main */
@@ -112,7 +114,7 @@ static bool end(player *p, bool good, const char *what)
     return good;
 }
 
-/* ------------------------------------------------------------------------------------------------ random chains, rows */
+/* ------------------------------------------------------------------------------------ random chains, rows */
 
 /* Case `seed`, on this player's instruction sets. */
 static bool one_case(player *p, uint64_t seed)
@@ -187,7 +189,8 @@ static bool two_workers(isa_list one, uint64_t first, uint64_t n)
 static bool random_chains_two_threads(void)
 {
     isa_list isa = wanted_isa();
-    uint64_t n = setting("SAMP_TEST_CASES", default_cases()), first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
+    uint64_t n = setting("SAMP_TEST_CASES", default_cases()),
+             first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
     bool good = true;
     n /= 3;
     for (int i = 0; i < isa.n && good; i++) {
@@ -199,7 +202,7 @@ static bool random_chains_two_threads(void)
     return good;
 }
 
-/* ------------------------------------------------------------------------------------------------ clones of one chain */
+/* ------------------------------------------------------------------------------------ clones of one chain */
 
 enum { CLONE_DRAWS = 8 };
 
@@ -272,7 +275,7 @@ static bool clones_at_once(void)
     return end(&p, good, "clones in two threads");
 }
 
-/* ---------------------------------------------------------------------------------------------------------- long rows */
+/* ---------------------------------------------------------------------------------------------- long rows */
 
 /* Chains that go all ways through a row. */
 static samp_sampler *long_chain(int i)
@@ -336,10 +339,11 @@ static bool long_rows(void)
     return end(&p, failures == 0, "long rows");
 }
 
-/* ------------------------------------------------------------------------------------- every element decides, once
+/* ------------------------------------------------------------------------------- every element decides, once
    Lanes and tails: a kernel that forgets an element does so at some place of some length. */
 
-/* The lengths to go through, and which elements of a row: all of them up to length `dense`, then some and the tail. */
+/* The lengths to go through, and which elements of a row: all of them up to length `dense`, then some and the
+   tail. */
 static size_t next_length(size_t n)
 {
     static const size_t more[] = { 255, 256, 257, 511, 513, 1023, 1024, 1025, 2049, 4095, 4097 };
@@ -356,11 +360,12 @@ static size_t next_element(size_t i, size_t n, size_t dense)
     return i + stride < n - tail ? i + stride : n - tail;
 }
 
-/* Draw with a chain whose samplers keep no state but the position, and compare. `want` is the token to expect; when it
-   is DEFINED, the definition says it. */
+/* Draw with a chain whose samplers keep no state but the position, and compare. `want` is the token to
+   expect; when it is DEFINED, the definition says it. */
 enum { DEFINED = -1000 };
 
-static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want, uint64_t position)
+static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want,
+                   uint64_t position)
 {
     samp_token_data_array cur;
     samp_set_position(chain, position);
@@ -439,7 +444,8 @@ static int every(size_t n, int part) { return n <= 72 ? 1 : part; }
 static int some(size_t n, size_t i, int part) { return n <= 72 ? 0 : (int)((n + i) % (size_t)part); }
 
 /* The element at i is the largest, ties for it, is the only one, or is no number. */
-static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *const whole[], size_t n, size_t i)
+static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *const whole[], size_t n,
+                            size_t i)
 {
     source s = source_seed(n * 4096 + i);
     float *row = p->row;
@@ -449,7 +455,8 @@ static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *
     normal_row(&s, row, n, 1.0);
     float before = row[i];
     row[i] = 4.0f;
-    for (int k = some(n, i, 2); k < N_MAX_CHAINS && good; k += every(n, 2)) good = expect(p, max[k], row, n, token, i);
+    for (int k = some(n, i, 2); k < N_MAX_CHAINS && good; k += every(n, 2))
+        good = expect(p, max[k], row, n, token, i);
     size_t j = i + 1 + (i + 1 < n ? below(&s, n - i - 1) : 0);
     if (j < n) row[j] = 4.0f;
     int k = (int)((n + i) % N_MAX_CHAINS);
@@ -462,7 +469,8 @@ static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *
     good = good && expect(p, whole[i % N_WHOLE_CHAINS], row, n, SAMP_E_NAN, i);
     if (j < n) row[j] = -1.0f;
     row[i] = before + 1.5f;
-    for (int c = some(n, i, 3); c < N_WHOLE_CHAINS && good; c += every(n, 3)) good = expect(p, whole[c], row, n, DEFINED, i);
+    for (int c = some(n, i, 3); c < N_WHOLE_CHAINS && good; c += every(n, 3))
+        good = expect(p, whole[c], row, n, DEFINED, i);
     for (size_t m = 0; m < n; m++) row[m] = m == i ? before : -INFINITY;
     good = good && expect(p, max[(i + n) % N_MAX_CHAINS], row, n, token, i);
     good = good && expect(p, whole[(i + n) % N_WHOLE_CHAINS], row, n, token, i);
@@ -480,7 +488,8 @@ static bool every_element_decides(void)
     for (int k = 0; k < N_MAX_CHAINS; k++) max[k] = max_chain(k);
     for (int k = 0; k < N_WHOLE_CHAINS; k++) whole[k] = whole_chain(k);
     for (size_t n = 1; n && good; n = next_length(n))
-        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_decides(&p, max, whole, n, i);
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200))
+            good = element_decides(&p, max, whole, n, i);
     for (int k = 0; k < N_MAX_CHAINS; k++) samp_free(max[k]);
     for (int k = 0; k < N_WHOLE_CHAINS; k++) samp_free(whole[k]);
     return end(&p, good, "every element decides");
@@ -489,7 +498,9 @@ static bool every_element_decides(void)
 /* ---- cuts ---- */
 
 enum cut_kind { CUT_TOP_P, CUT_TYPICAL, CUT_TAIL_FREE, CUT_MIN_P, CUT_XTC, CUT_SIGMA, N_CUTS };
-static const char *const cut_name[N_CUTS] = { "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma" };
+static const char *const cut_name[N_CUTS] = {
+    "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma"
+};
 
 static samp_sampler *make_cut(int kind, float x)
 {
@@ -558,7 +569,9 @@ static void stand_alone(player *p, standing *st, int kind, const float *row, siz
     for (size_t i = 0; i < n; i++) {
         const samp_token_data *d = &cur.data[i];
         double down = (double)cur.data[0].logit - (double)d->logit;
-        st->at[d->id] = kind == CUT_MIN_P ? exp(-down) : kind == CUT_XTC ? (double)d->p : down / sqrt(squares);
+        st->at[d->id] = kind == CUT_MIN_P ? exp(-down)
+                        : kind == CUT_XTC ? (double)d->p
+                                          : down / sqrt(squares);
     }
 }
 
@@ -576,10 +589,15 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
     return sum;
 }
 
-/* The two neighbouring parameters between which the cut changes, at most `reach` floats from x: by bisection. */
-static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n, float edge[2])
+/* The two neighbouring parameters between which the cut changes, at most `reach` floats from x: by bisection.
+   */
+static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n,
+                           float edge[2])
 {
-    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind == CUT_MIN_P ? 1.0f : JUST_BELOW_1;
+    float top = kind == CUT_XTC     ? 0.5f
+                : kind == CUT_SIGMA ? FLT_MAX
+                : kind == CUT_MIN_P ? 1.0f
+                                    : JUST_BELOW_1;
     uint32_t a = bits_of(x) - reach, b = bits_of(x) + reach;
     if (b > bits_of(top)) b = bits_of(top);
     if (a >= b) return false;
@@ -605,7 +623,8 @@ static bool find_edge(player *p, int kind, double x, const float *row, size_t n,
     return false;
 }
 
-/* Does samp_draw cut where the definition cuts? Three ways to see what was kept: draw evenly; draw; take the last. */
+/* Does samp_draw cut where the definition cuts? Three ways to see what was kept: draw evenly; draw; take the
+   last. */
 static bool cut_agrees(player *p, int kind, float x, const float *row, size_t n, size_t i)
 {
     samp_sampler *chain;
@@ -669,7 +688,9 @@ static samp_sampler *equal_cut(int kind, int32_t m, int32_t k)
         case 3: return samp_init_min_p(1.0f, (size_t)k);
         case 4: return samp_init_top_k(k);
         case 5: return samp_init_tail_free(share, 0);
-        default: return samp_init_mirostat_v2(6, 0.5f * log2f((float)m), 0.0f); /* mu = log2 m, the surprise of each */
+        default:
+            return samp_init_mirostat_v2(6, 0.5f * log2f((float)m),
+                                         0.0f); /* mu = log2 m, the surprise of each */
     }
 }
 enum { N_EQUAL_CUTS = 7 };
@@ -695,7 +716,8 @@ static bool cuts_at_equality(void)
             source s = source_seed(n * 64 + (uint64_t)i);
             int32_t m = 2;
             while (below(&s, 3) && (size_t)m * 2 <= n) m *= 2;
-            int kind = i % N_EQUAL_CUTS, flat = kind == 5 && (size_t)m + 2 <= n ? 2 : 0; /* tail_free counts n - 2 */
+            int kind = i % N_EQUAL_CUTS,
+                flat = kind == 5 && (size_t)m + 2 <= n ? 2 : 0; /* tail_free counts n - 2 */
             int32_t k = 1 + (int32_t)below(&s, (uint64_t)m);
             equal_row(&s, p.row, n, m + flat, i % 3 ? 90.0f : INFINITY);
             samp_sampler *chain = chain_of(equal_cut(kind, m, k), samp_init_dist(6), NULL);
@@ -721,7 +743,8 @@ static bool element_at_rank(player *p, float *row, size_t n, size_t i)
     if (i % 2 && i + 1 < n) row[i + 1 + below(&s, n - i - 1)] = 4.5f;
     if (i % 4 == 3 && i) row[below(&s, i)] = 4.5f;
     samp_sampler *chain = i % 2 ? chain_of(samp_init_top_k(k), samp_init_temp(1048576.0f), samp_init_dist(8))
-                                : chain_of(samp_init_top_k(k), samp_init_xtc(1.0f, 0.0f, 0, 7), samp_init_greedy());
+                                : chain_of(samp_init_top_k(k), samp_init_xtc(1.0f, 0.0f, 0, 7),
+                                           samp_init_greedy());
     bool good = expect(p, chain, row, n, DEFINED, i) && expect(p, chain, row, n, DEFINED, i + 1);
     samp_free(chain);
     return good;
@@ -733,7 +756,8 @@ static bool every_element_at_rank_k(void)
     bool good = true;
     if (!begin(&p, wanted_isa(), 8192)) return false;
     for (size_t n = 1; n && good; n = next_length(n))
-        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_at_rank(&p, p.row, n, i);
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200))
+            good = element_at_rank(&p, p.row, n, i);
     return end(&p, good, "every element at rank k");
 }
 
@@ -747,8 +771,10 @@ static samp_sampler *stateful_chain(int kind, size_t n, size_t i)
         case 0:
         case 1: return chain_of(samp_init_logit_bias((int32_t)n, 1, &bias), samp_init_dist(9), NULL);
         case 2: return chain_of(samp_init_penalties(8, 1.5f, 0.5f, 0.5f), samp_init_greedy(), NULL);
-        case 3: return chain_of(samp_init_penalties(8, 3.0f, 0.0f, 0.0f), samp_init_top_k(3), samp_init_dist(9));
-        case 4: return chain_of(samp_init_dry(NULL, 64, 2.0f, 1.75f, 0, -1, NULL, 0), samp_init_dist(9), NULL);
+        case 3:
+            return chain_of(samp_init_penalties(8, 3.0f, 0.0f, 0.0f), samp_init_top_k(3), samp_init_dist(9));
+        case 4:
+            return chain_of(samp_init_dry(NULL, 64, 2.0f, 1.75f, 0, -1, NULL, 0), samp_init_dist(9), NULL);
         case 5: return chain_of(samp_init_mirostat_v2(9, 2.0f, 0.5f), NULL, NULL);
         case 6: return chain_of(samp_init_mirostat((int32_t)n, 9, 2.0f, 0.5f, 10), NULL, NULL);
         default: return chain_of(samp_init_adaptive_p(0.4f, 0.5f, 9), NULL, NULL);
@@ -768,7 +794,8 @@ static bool element_with_state(player *p, int kind, size_t n, size_t i)
     samp_accept(b.steps, (samp_token)i);
     for (int k = 0; k < p->isa.n; k++) b.fast[k] = samp_clone(b.steps);
     p->report_len = 0;
-    for (int step = 0; step < 2 && good; step++) good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
+    for (int step = 0; step < 2 && good; step++)
+        good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
     if (!good) printf("%s\n%s", at_work, p->report);
     for (int k = 0; k < p->isa.n; k++) samp_free(b.fast[k]);
     samp_free(b.steps);
@@ -782,11 +809,76 @@ static bool every_element_with_state(void)
     if (!begin(&p, wanted_isa(), 8192)) return false;
     for (size_t n = 1; n && good; n = next_length(n))
         for (size_t i = 0; i < n && good; i = next_element(i, n, 72))
-            for (int k = some(n, i, 2); k < N_STATEFUL && good; k += every(n, 2)) good = element_with_state(&p, k, n, i);
+            for (int k = some(n, i, 2); k < N_STATEFUL && good; k += every(n, 2))
+                good = element_with_state(&p, k, n, i);
     return end(&p, good, "every element, samplers with a state");
 }
 
-/* ------------------------------------------------------------------------------------------------- arguments, changes */
+/* --------------------------------------------------------------------------------------------------- corners
+   Rows that have made a difference once, cut down to what matters. */
+
+enum { N_CORNERS = 12, CORNER_SIZE = 6 };
+
+static samp_sampler *corner_chain(int i)
+{
+    samp_logit_bias down = { 0, -FLT_MAX };
+    switch (i) {
+        case 0: return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(2), NULL);
+        case 1: return chain_of(samp_init_min_p(0.84f, SIZE_MAX), samp_init_dist(1), NULL);
+        case 2: return chain_of(samp_init_temp(1.14352f), samp_init_greedy(), NULL);
+        case 3: return chain_of(samp_init_temp(0.8f), samp_init_dist(1), NULL);
+        case 4:
+            return chain_of(samp_init_temp(1.5328f),
+                            samp_init_mirostat(6, 7435427668501660610u, 5.0f, 0.1f, 100), NULL);
+        case 5:
+            return chain_of(samp_init_logit_bias(6, 1, &down), samp_init_temp(0.335809f), samp_init_dist(1));
+        case 6: return chain_of(samp_init_top_n_sigma(3.15033f), samp_init_dist(13955464081715396488u), NULL);
+        case 7:
+            return chain_of(samp_init_temp_ext(1.5f, 0.0f, 1.0f), samp_init_greedy(), samp_init_softmax());
+        case 8:
+            return chain_of(samp_init_temp(1.67681f), samp_init_top_k(3),
+                            samp_init_adaptive_p(0.4f, 0.9f, 1));
+        case 9: return chain_of(samp_init_temp(0.5f), samp_init_adaptive_p(0.0f, 0.9f, 1), NULL);
+        case 10: return chain_of(samp_init_top_n_sigma(0.201843f), samp_init_dist(1), NULL);
+        default:
+            return chain_of(samp_init_temp(9.53674316e-7f), samp_init_xtc(1.0f, 0.0f, 3, 1),
+                            samp_init_dist(1));
+    }
+}
+
+static bool corners(void)
+{
+    static const float row[][CORNER_SIZE] = {
+        { -0.4f, -0.4f, 1.1f, 1.2f, INFINITY, 0.0f },
+        { 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f },
+        { -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX, -FLT_MAX },
+        { -FLT_MAX, 0.0f, 0.0f, -INFINITY, -INFINITY, -INFINITY },
+        { FLT_MAX, -FLT_MAX, FLT_MAX, 1e38f, -1e38f, 0.0f },
+        { 0.0f, 1.4805095e-25f, -INFINITY, -INFINITY, -INFINITY, -INFINITY },
+        { 0.0f, -0.0f, 0.0f, -1.08398031e-38f, 1.4e-45f, -1.4e-45f },
+        { -FLT_MAX, -INFINITY, -INFINITY, -INFINITY, -INFINITY, -INFINITY },
+    };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 64)) return false;
+    for (int i = 0; i < N_CORNERS; i++) {
+        for (size_t r = 0; r < CASE_COUNT(row); r++) {
+            for (size_t n = 1; n <= CORNER_SIZE; n++) {
+                band b = { corner_chain(i), { NULL }, true };
+                for (int k = 0; k < p.isa.n; k++) b.fast[k] = samp_clone(b.steps);
+                AT("corner %d, row %zu of %zu", i, r, n);
+                for (int step = 0; step < 4 && good; step++)
+                    good = play_row(&p, &b, row[r], n, (unsigned)n, NAN);
+                if (!good) printf("%s\n%s", at_work, p.report);
+                for (int k = 0; k < p.isa.n; k++) samp_free(b.fast[k]);
+                samp_free(b.steps);
+            }
+        }
+    }
+    return end(&p, good, "corners");
+}
+
+/* ------------------------------------------------------------------------------------- arguments, changes */
 
 /* The length is no part of a chain: rows grow and shrink, and no old row shows through. */
 static bool lengths_change(void)
@@ -835,40 +927,41 @@ static bool bad_calls(void)
     return end(&p, good, "bad calls");
 }
 
-/* ------------------------------------------------------------------------------------------------------------- main */
+/* --------------------------------------------------------------------------------------------------- main */
 
-#define TESTS(X) \
-    X(bad_calls) \
-    X(every_element_decides) \
-    X(every_element_at_the_cut) \
-    X(cuts_at_equality) \
-    X(every_element_at_rank_k) \
-    X(every_element_with_state) \
-    X(lengths_change) \
-    X(random_chains) \
-    X(random_chains_two_threads) \
-    X(clones_at_once) \
+#define TESTS(X)                                                                                             \
+    X(bad_calls)                                                                                             \
+    X(every_element_decides)                                                                                 \
+    X(every_element_at_the_cut)                                                                              \
+    X(cuts_at_equality)                                                                                      \
+    X(every_element_at_rank_k)                                                                               \
+    X(every_element_with_state)                                                                              \
+    X(corners)                                                                                               \
+    X(lengths_change)                                                                                        \
+    X(random_chains)                                                                                         \
+    X(random_chains_two_threads)                                                                             \
+    X(clones_at_once)                                                                                        \
     X(long_rows)
 
 #ifdef SAMP_TEST_PLAIN
 int main(int argc, char **argv)
 {
     int failed = 0;
-#define RUN(name) \
-    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) { \
-        printf("%s\n", #name), fflush(stdout); \
-        failed += !name(); \
+#define RUN(name)                                                                                            \
+    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) {                \
+        printf("%s\n", #name), fflush(stdout);                                                               \
+        failed += !name();                                                                                   \
     }
     TESTS(RUN)
     printf("[==========] %d failed\n", failed);
     return failed != 0;
 }
 #else
-#define WRAP(name) \
-    static void test_##name(void **state) \
-    { \
-        (void)state; \
-        assert_true(name()); \
+#define WRAP(name)                                                                                           \
+    static void test_##name(void **state)                                                                    \
+    {                                                                                                        \
+        (void)state;                                                                                         \
+        assert_true(name());                                                                                 \
     }
 TESTS(WRAP)
 

@@ -1,5 +1,6 @@
-/* test_isa.c - choosing the instruction set: which ones there are, forcing one, names that are none, forcing from
-   several threads while others sample. That all of them give the same tokens is test_fused.c's affair. */
+/* test_isa.c - choosing the instruction set: which ones there are, forcing one, names that are none, forcing
+   from several threads while others sample. That all of them give the same tokens is test_fused.c's affair.
+   */
 #include <pthread.h>
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
@@ -16,8 +17,9 @@ static bool offered(const char *name)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
-                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
+                __builtin_cpu_supports("popcnt");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (!strcmp(name, "avx2")) return avx2;
@@ -67,8 +69,9 @@ static void those_offered_can_be_forced(void **state)
 
 static void others_are_refused(void **state)
 {
-    static const char *const none[] = { "",     "AVX2",  "avx",     "avx2 ",  " avx2", "avx5", "avx5122", "sse2",
-                                        "NEON", "neon2", "scalar0", "scala", "best",  "(null)", "sve" };
+    static const char *const none[] = { "",        "AVX2",    "avx",  "avx2 ",  " avx2",
+                                        "avx5",    "avx5122", "sse2", "NEON",   "neon2",
+                                        "scalar0", "scala",   "best", "(null)", "sve" };
     (void)state;
     for (size_t k = 0; k < TEST_COUNT(names); k++) {
         if (!offered(names[k])) continue;
@@ -150,8 +153,7 @@ static void *work(void *arg)
 {
     static const char *const changing[] = { "avx2", NULL, "scalar", "avx512", "neon", NULL };
     worker *w = (worker *)arg;
-    for (int i = 0; i < N_CHAINS; i++)
-        draw(i, changing, w->number % 2 ? 0 : TEST_COUNT(changing), w->out[i]);
+    for (int i = 0; i < N_CHAINS; i++) draw(i, changing, w->number % 2 ? 0 : TEST_COUNT(changing), w->out[i]);
     for (int i = 0; i < 20000; i++) {
         const char *name = changing[(size_t)(i + w->number) % TEST_COUNT(changing)];
         int status = samp_isa_force(name);

@@ -316,6 +316,33 @@ static void test_making_fails(void **state)
         }
 }
 
+/* Chains from parameters: *status says what came out, too. */
+static void test_params_status(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.dry_multiplier = 0.8f;
+    p.vocab = &letters;
+    for (int at = 1;; at++) {
+        int status = 1;
+        heap_fail_at = at;
+        samp_sampler *chain = samp_chain_from_params(&p, &status);
+        bool met = heap_fail_at == 0;
+        heap_fail_at = 0;
+        if (!met) {
+            assert_ok(status);
+            assert_ok(samp_status(chain, NULL));
+            assert_true(at > 10);
+            samp_free(chain);
+            break;
+        }
+        assert_status(status, SAMP_E_NOMEM);
+        if (chain) assert_status(samp_status(chain, NULL), SAMP_E_NOMEM);
+        samp_free(chain);
+        assert_num(heap_live, 0);
+    }
+}
+
 static void test_cloning_a_big_chain_fails(void **state)
 {
     (void)state;
@@ -455,9 +482,13 @@ static void test_building_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_leaks),        cmocka_unit_test(test_no_heap_in_sampling),
-        cmocka_unit_test(test_making_fails),    cmocka_unit_test(test_cloning_a_big_chain_fails),
-        cmocka_unit_test(test_reserving_fails), cmocka_unit_test(test_building_fails),
+        cmocka_unit_test(test_no_leaks),
+        cmocka_unit_test(test_no_heap_in_sampling),
+        cmocka_unit_test(test_making_fails),
+        cmocka_unit_test(test_params_status),
+        cmocka_unit_test(test_cloning_a_big_chain_fails),
+        cmocka_unit_test(test_reserving_fails),
+        cmocka_unit_test(test_building_fails),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

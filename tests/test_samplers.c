@@ -168,7 +168,7 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
             test_fail(__FILE__, __LINE__, "%s: p is %g", k->name, (double)t->p);
     }
     if (left < 1 || left > n_unmasked) test_fail(__FILE__, __LINE__, "%s: %zu tokens left", k->name, left);
-    for (size_t i = 1; i < cur.size && cur.sorted; i++) /* MT19937: by logit, as in llama.cpp, ties in any order */
+    for (size_t i = 1; i < cur.size && cur.sorted; i++) /* MT19937: by logit, ties in any order, as in llama.cpp */
         if (philox ? test_compare(&data[i - 1], &data[i]) > 0 : data[i - 1].logit < data[i].logit)
             test_fail(__FILE__, __LINE__, "%s, rng %d: sorted, but {%d, %.9g} stands before {%d, %.9g}", k->name,
                       kind, (int)data[i - 1].id, (double)data[i - 1].logit, (int)data[i].id, (double)data[i].logit);
@@ -568,6 +568,29 @@ static void test_top_k_all(void **state)
                 assert_same(data[i].logit, want[i].logit);
                 assert_same(data[i].p, (float)data[i].id);
             }
+        }
+}
+
+/* The sort behind all of them, with few partitions left: it gives up quicksort, and is right all the same. No
+   public call gets there in reasonable time, so the private function is called. */
+static void test_sort_depth(void **state)
+{
+    (void)state;
+    test_rng rng = test_rng_make(111);
+    samp_token_data data[200], want[200];
+    float logits[200];
+    for (int depth = 0; depth <= 8; depth++)
+        for (size_t n = 1; n <= 200; n += n < 40 ? 1 : 23) {
+            size_t k = 1 + test_below(&rng, n);
+            if (depth & 1)
+                test_logits_tied(&rng, logits, n, 1.0, 5);
+            else
+                test_logits(&rng, logits, n, 3.0);
+            samp_token_data_array cur = test_array(data, logits, n), sorted = test_array(want, logits, n);
+            test_sort(&sorted);
+            if (depth % 3) test_shuffle(&rng, &cur);
+            sampi_sort_part(&SAMPI_BY_LOGIT, data, n, k, depth);
+            for (size_t i = 0; i < k; i++) assert_num(data[i].id, want[i].id);
         }
 }
 
@@ -1938,6 +1961,7 @@ int main(void)
         cmocka_unit_test(test_dry_edges),
         cmocka_unit_test(test_queues),
         cmocka_unit_test(test_largest_row),
+        cmocka_unit_test(test_sort_depth),
         cmocka_unit_test(test_disabled),
         cmocka_unit_test(test_selected),
         cmocka_unit_test(test_random_rows),

@@ -1,13 +1,14 @@
 /* case.h - a chain and its rows of logits, played by two executors that must agree.
 
-   The definition of a token is the array of all candidates, taken through the samplers one by one (samp_apply). What
-   users call, samp_sample and samp_draw, may go any other way to the same token. A case is a chain and a handful of
-   rows, made from random numbers (tests/test_fused.c) or from a fuzzer's bytes (fuzz_chain.c); play() takes it through
-   the definition and, with every instruction set, through samp_sample, and compares each token or status, and the
-   state that the samplers are left in.
+   The definition of a token is the array of all candidates, taken through the samplers one by one
+   (samp_apply). What users call, samp_sample and samp_draw, may go any other way to the same token. A case is
+   a chain and a handful of rows, made from random numbers (tests/test_fused.c) or from a fuzzer's bytes
+   (fuzz_chain.c); play() takes it through the definition and, with every instruction set, through
+   samp_sample, and compares each token or status, and the state that the samplers are left in.
 
-   Rows lie where a kernel that reads beyond them is found out: against a page that can't be read, or between numbers
-   that would change the token. Include after sampling.h with its implementation, with _DEFAULT_SOURCE defined. */
+   Rows lie where a kernel that reads beyond them is found out: against a page that can't be read, or between
+   numbers that would change the token. Include after sampling.h with its implementation, with _DEFAULT_SOURCE
+   defined. */
 #ifndef CASE_H
 #define CASE_H
 
@@ -25,7 +26,7 @@
 
 #define CASE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ------------------------------------------------------------------------------------------------- instruction sets
+/* ------------------------------------------------------------------------------------------ instruction sets
    Numbered in this order; without run-time dispatch there is one, the compiler's. */
 
 enum { ISA_MAX = 4 };
@@ -69,7 +70,7 @@ static void isa_use(const isa_list *list, int i)
 #endif
 }
 
-/* --------------------------------------------------------------------------------------------------------- choices
+/* --------------------------------------------------------------------------------------------------- choices
    Where a case comes from: a seed, or bytes. Bytes that have run out are zeros, so every input is a case. */
 
 typedef struct source {
@@ -126,7 +127,7 @@ static double normal(source *s)
 static source split(source *s) { return source_seed(choose(s, 4) ^ (s->bytes ? 0 : s->state)); }
 
 static float pick_float(source *s, const float *from, size_t n) { return from[below(s, n)]; }
-#define PICK(s, ...) \
+#define PICK(s, ...)                                                                                         \
     pick_float(s, (const float[]){ __VA_ARGS__ }, sizeof(float[]){ __VA_ARGS__ } / sizeof(float))
 
 static float float_from(uint32_t bits)
@@ -143,10 +144,13 @@ static uint32_t bits_of(float x)
     return bits;
 }
 
-/* ---------------------------------------------------------------------------------------------- where rows are kept
+/* --------------------------------------------------------------------------------------- where rows are kept
    [guard page][pages][guard page] */
 
-enum { SHELF_PAGE = 65536, SHELF_MARGIN = 64 }; /* a multiple of every page size; floats of poison on either side */
+enum {
+    SHELF_PAGE = 65536,
+    SHELF_MARGIN = 64
+}; /* a multiple of every page size; floats of poison on either side */
 
 typedef struct shelf {
     char *map;
@@ -157,9 +161,11 @@ static bool shelf_make(shelf *h, size_t n_floats)
 {
     size_t need = (n_floats + 3 * SHELF_MARGIN) * sizeof(float);
     h->size = (need + SHELF_PAGE - 1) / SHELF_PAGE * SHELF_PAGE;
-    h->map = (char *)mmap(NULL, h->size + 2 * SHELF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    h->map = (char *)mmap(NULL, h->size + 2 * SHELF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                          -1, 0);
     if (h->map == MAP_FAILED) return false;
-    return !mprotect(h->map, SHELF_PAGE, PROT_NONE) && !mprotect(h->map + SHELF_PAGE + h->size, SHELF_PAGE, PROT_NONE);
+    return !mprotect(h->map, SHELF_PAGE, PROT_NONE) &&
+           !mprotect(h->map + SHELF_PAGE + h->size, SHELF_PAGE, PROT_NONE);
 }
 
 static void shelf_free(shelf *h) { munmap(h->map, h->size + 2 * SHELF_PAGE); }
@@ -171,7 +177,8 @@ typedef struct placed {
     float poison;
 } placed;
 
-/* `where` says how: 0 ends at the guard, 1 begins at the guard, else 64-byte aligned plus where % 16 floats. */
+/* `where` says how: 0 ends at the guard, 1 begins at the guard, else 64-byte aligned plus where % 16 floats.
+   */
 static placed place(const shelf *h, const float *row, size_t n, unsigned where, float poison)
 {
     float *first = (float *)(void *)(h->map + SHELF_PAGE), *end = first + h->size / sizeof(float);
@@ -195,7 +202,7 @@ static bool untouched(const placed *at, const float *row)
     return same;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ rows */
+/* --------------------------------------------------------------------------------------------------- rows */
 
 enum { REAL_WIDTH = 32768, REAL_ROWS = 16 };
 
@@ -241,7 +248,8 @@ static float make_logit(source *s, int kind, size_t i, size_t n, double a, doubl
     switch (kind) {
         case ROW_NORMAL: return (float)(a * normal(s) + b);
         case ROW_ZIPF: return (float)(b + 12.0 - (1.0 + a / 40.0) * log(1.0 + unit(s) * (double)n));
-        case ROW_PEAKED: return (float)(below(s, 20) ? -1.0 + 2.2 * normal(s) : 12.0 - 2.0 * log(1.0 + 60.0 * unit(s)));
+        case ROW_PEAKED:
+            return (float)(below(s, 20) ? -1.0 + 2.2 * normal(s) : 12.0 - 2.0 * log(1.0 + 60.0 * unit(s)));
         case ROW_NEARLY_FLAT: return (float)(b + 1e-4 * a * normal(s));
         case ROW_EQUAL: return (float)b;
         case ROW_TWO_VALUES: return (float)(below(s, 2) ? b : b - 0.1 * a);
@@ -255,7 +263,8 @@ static float make_logit(source *s, int kind, size_t i, size_t n, double a, doubl
                 case 3: return -1e30f;
                 default: return (float)(a * normal(s));
             }
-        case ROW_DENORMAL: return float_from((uint32_t)choose(s, 8) & (below(s, 4) ? 0x807FFFFFu : 0x80000003u));
+        case ROW_DENORMAL:
+            return float_from((uint32_t)choose(s, 8) & (below(s, 4) ? 0x807FFFFFu : 0x80000003u));
         default: {
             float x = float_from((uint32_t)choose(s, 4));
             return x <= FLT_MAX ? x : (float)normal(s);
@@ -277,7 +286,8 @@ static void round_row(source *s, float *row, size_t n)
     float step = PICK(s, 0.5f, 0.125f, 1.0f, 0.0f);
     for (size_t i = 0; i < n; i++) {
         if (step > 0.0f && fabsf(row[i]) < 1e6f) row[i] = floorf(row[i] / step + 0.5f) * step;
-        if (step == 0.0f && fabsf(row[i]) < 1e30f) row[i] = float_from((bits_of(row[i]) + 0x1000u) & ~0x1FFFu);
+        if (step == 0.0f && fabsf(row[i]) < 1e30f)
+            row[i] = float_from((bits_of(row[i]) + 0x1000u) & ~0x1FFFu);
     }
 }
 
@@ -347,7 +357,7 @@ static size_t make_length(source *s, size_t longest)
     return n < longest ? (n ? n : 1) : longest;
 }
 
-/* --------------------------------------------------------------------------------------------- samplers of the user's
+/* ------------------------------------------------------------------------------------ samplers of the user's
    They stand between the built-in ones, and do to the array whatever a user's sampler might do. */
 
 enum custom_kind {
@@ -406,7 +416,8 @@ static void custom_swap(samp_token_data *a, samp_token_data *b)
 /* Another order of the same candidates; what was selected stays selected. */
 static void custom_reorder(const custom *c, samp_token_data_array *cur)
 {
-    samp_token chosen = cur->selected >= 0 && (size_t)cur->selected < cur->size ? cur->data[cur->selected].id : -1;
+    samp_token chosen = cur->selected >= 0 && (size_t)cur->selected < cur->size ? cur->data[cur->selected].id
+                                                                                : -1;
     source s = source_seed(c->arg);
     for (size_t i = 0; c->kind == CUSTOM_REVERSE && i < cur->size / 2; i++)
         custom_swap(&cur->data[i], &cur->data[cur->size - 1 - i]);
@@ -472,8 +483,8 @@ static void custom_reset(samp_sampler *s)
 static samp_sampler *custom_clone(const samp_sampler *s);
 static void custom_free(samp_sampler *s) { free(s->ctx); }
 
-static const samp_sampler_i custom_iface = { NULL, custom_accept, custom_apply, custom_reset, custom_clone,
-                                             custom_free };
+static const samp_sampler_i custom_iface = { NULL,         custom_accept, custom_apply,
+                                             custom_reset, custom_clone,  custom_free };
 static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL };
 
 static samp_sampler *custom_make(custom c)
@@ -487,7 +498,7 @@ static samp_sampler *custom_make(custom c)
 
 static samp_sampler *custom_clone(const samp_sampler *s) { return custom_make(*(const custom *)s->ctx); }
 
-/* ------------------------------------------------------------------------------------------------ built-in samplers */
+/* -------------------------------------------------------------------------------------- built-in samplers */
 
 enum sampler_kind {
     KIND_BIAS,
@@ -528,7 +539,8 @@ static float make_share(source *s, bool large)
 {
     double u = unit(s) + 1.0 / 65536.0;
     if (percent(s, 50)) return (float)(large ? 1.0 - 0.999 * u * u : u * u * u);
-    if (percent(s, 40)) return large ? PICK(s, 0.95f, 0.9f, 0.99f, 0.999f) : PICK(s, 0.05f, 0.01f, 0.1f, 0.001f);
+    if (percent(s, 40))
+        return large ? PICK(s, 0.95f, 0.9f, 0.99f, 0.999f) : PICK(s, 0.05f, 0.01f, 0.1f, 0.001f);
     return PICK(s, 0.5f, 0.3f, 0.999999f, 0.99999994f, 0.99999988f, 1.0f, 1e-12f, 1e-30f, 5.96046448e-8f,
                 1.17549435e-38f, 1.4e-45f);
 }
@@ -562,8 +574,8 @@ static int32_t make_k(source *s, size_t n)
 static float make_temp(source *s)
 {
     if (percent(s, 60)) return (float)(0.1 + 2.0 * unit(s));
-    return PICK(s, 0.8f, 0.5f, 1.5f, 1.0f, 0.0f, 9.53674316e-7f, 1048576.0f, 0.99999994f, 1.00000012f, 2.0f, 0.01f,
-                0.25f, 10.0f, 100.0f, 0.7f);
+    return PICK(s, 0.8f, 0.5f, 1.5f, 1.0f, 0.0f, 9.53674316e-7f, 1048576.0f, 0.99999994f, 1.00000012f, 2.0f,
+                0.01f, 0.25f, 10.0f, 100.0f, 0.7f);
 }
 
 static samp_sampler *make_bias(source *s, size_t n)
@@ -575,8 +587,8 @@ static samp_sampler *make_bias(source *s, size_t n)
     for (size_t i = 0; i < count; i++) {
         bias[i].token = (samp_token)below(s, n + (percent(s, 10) ? 100 : 0));
         bias[i].bias = many ? same
-                            : PICK(s, -INFINITY, 0.0f, 1.0f, -1.0f, 5.0f, -5.0f, 100.0f, -100.0f, 1e30f, -1e30f,
-                                   FLT_MAX, -FLT_MAX, 0.001f);
+                            : PICK(s, -INFINITY, 0.0f, 1.0f, -1.0f, 5.0f, -5.0f, 100.0f, -100.0f, 1e30f,
+                                   -1e30f, FLT_MAX, -FLT_MAX, 0.001f);
     }
     return samp_init_logit_bias((int32_t)n + 100, (int32_t)count, bias);
 }
@@ -600,7 +612,8 @@ static samp_sampler *make_dry(source *s)
 
 static samp_sampler *make_mirostat(source *s, int kind, size_t n)
 {
-    float tau = PICK(s, 5.0f, 3.0f, 1.0f, 0.5f, 0.0f, 20.0f, 1e30f), eta = PICK(s, 0.1f, 0.5f, 1.0f, 0.0f, 100.0f);
+    float tau = PICK(s, 5.0f, 3.0f, 1.0f, 0.5f, 0.0f, 20.0f, 1e30f),
+          eta = PICK(s, 0.1f, 0.5f, 1.0f, 0.0f, 100.0f);
     int32_t m = (int32_t)PICK(s, 100.0f, 2.0f, 3.0f, 10.0f, 10000.0f);
     uint64_t seed = choose(s, 2);
     if (kind == KIND_MIROSTAT_V2) return samp_init_mirostat_v2(seed, tau, eta);
@@ -610,7 +623,8 @@ static samp_sampler *make_mirostat(source *s, int kind, size_t n)
 static samp_sampler *make_xtc(source *s, size_t n)
 {
     float p = PICK(s, 1.0f, 0.5f, 0.9f, 0.1f, 0.0f, 1e-30f, 0.99999994f);
-    float t = percent(s, 60) ? (float)(0.6 * unit(s) * unit(s)) : PICK(s, 0.1f, 0.0f, 0.3f, 0.5f, 0.50000006f, 1e-12f);
+    float t = percent(s, 60) ? (float)(0.6 * unit(s) * unit(s))
+                             : PICK(s, 0.1f, 0.0f, 0.3f, 0.5f, 0.50000006f, 1e-12f);
     size_t min_keep = make_min_keep(s, n);
     return samp_init_xtc(p, t, min_keep, choose(s, 2));
 }
@@ -630,8 +644,9 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case KIND_PENALTIES: return make_penalties(s);
         case KIND_DRY: return make_dry(s);
         case KIND_SIGMA:
-            return samp_init_top_n_sigma(percent(s, 50) ? (float)(4.0 * unit(s))
-                                                        : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
+            return samp_init_top_n_sigma(
+                percent(s, 50) ? (float)(4.0 * unit(s))
+                               : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
         case KIND_TOP_K: return samp_init_top_k(make_k(s, n));
         case KIND_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
         case KIND_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
@@ -659,7 +674,7 @@ static samp_sampler *make_custom(source *s)
     return custom_make(c);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- chains */
+/* ------------------------------------------------------------------------------------------------- chains */
 
 /* Most chains select with dist. */
 static int make_selector(source *s)
@@ -679,7 +694,8 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
         else if (customs && percent(s, 25))
             samp_chain_add(chain, make_custom(s));
         else
-            samp_chain_add(chain, make_kind(s, (int)(percent(s, 92) ? below(s, N_STAGES) : below(s, N_KINDS)), n));
+            samp_chain_add(chain,
+                           make_kind(s, (int)(percent(s, 92) ? below(s, N_STAGES) : below(s, N_KINDS)), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -688,8 +704,9 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { KIND_BIAS,    KIND_PENALTIES, KIND_DRY,   KIND_SIGMA, KIND_TOP_K,   KIND_TAIL_FREE,
-                                 KIND_TYPICAL, KIND_TOP_P,     KIND_MIN_P, KIND_XTC,   KIND_TEMP_EXT };
+    static const int usual[] = { KIND_BIAS,  KIND_PENALTIES, KIND_DRY,     KIND_SIGMA,
+                                 KIND_TOP_K, KIND_TAIL_FREE, KIND_TYPICAL, KIND_TOP_P,
+                                 KIND_MIN_P, KIND_XTC,       KIND_TEMP_EXT };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
@@ -744,7 +761,7 @@ static samp_sampler *make_chain(source *s, size_t n)
     return chain;
 }
 
-/* ------------------------------------------------------------------------------------------------------ the players */
+/* -------------------------------------------------------------------------------------------- the players */
 
 enum { REPORT_SIZE = 6000 };
 
@@ -755,7 +772,7 @@ typedef struct player {
     float *row;            /* [longest] */
     shelf shelf;
     uint64_t n_rows, n_tokens; /* compared so far; of them, those that gave a token, not a status */
-    char report[REPORT_SIZE]; /* what differed */
+    char report[REPORT_SIZE];  /* what differed */
     size_t report_len;
 } player;
 
@@ -823,8 +840,8 @@ static samp_token chosen(const samp_token_data_array *cur, int status)
     return d->logit >= -FLT_MAX ? d->id : SAMP_E_EMPTY;
 }
 
-/* The definition. *chain moves on only if there is a token, and all accept it. (A refusal is told to it once more: what
-   a custom sampler has made of the token is its own affair.) */
+/* The definition. *chain moves on only if there is a token, and all accept it. (A refusal is told to it once
+   more: what a custom sampler has made of the token is its own affair.) */
 static samp_token step(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts)
 {
     samp_token_data_array cur;
@@ -939,7 +956,8 @@ static bool play(player *p, source *s, size_t n, int max_steps)
     band b = { make_chain(s, n), { NULL }, percent(s, 80) };
     int steps = percent(s, 50) ? 1 : 1 + (int)below(s, (uint64_t)max_steps);
     size_t prompt = percent(s, 40) ? below(s, 24) : 0;
-    for (size_t i = 0; i < prompt; i++) samp_accept(b.steps, (samp_token)below(s, n < 4 ? n : percent(s, 50) ? 4 : n));
+    for (size_t i = 0; i < prompt; i++)
+        samp_accept(b.steps, (samp_token)below(s, n < 4 ? n : percent(s, 50) ? 4 : n));
     for (int i = 0; i < p->isa.n; i++) b.fast[i] = samp_clone(b.steps);
     bool same = play_rows(p, s, &b, n, steps);
     for (int i = 0; i < p->isa.n; i++) samp_free(b.fast[i]);

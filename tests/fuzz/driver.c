@@ -83,9 +83,12 @@ int main(int argc, char **argv)
             failed = write_input(dir, seed, i);
             continue;
         }
-        if (i % 1000 == 0) fprintf(stderr, "-s %llu, input %llu\n", (unsigned long long)seed, (unsigned long long)i);
+        if (i % 1000 == 0)
+            fprintf(stderr, "-s %llu, input %llu\n", (unsigned long long)seed, (unsigned long long)i);
         LLVMFuzzerTestOneInput(input, make_input(seed, i));
     }
-    if (!failed) printf("%d files and %llu random inputs: no difference\n", n_files, dir ? 0ull : (unsigned long long)count);
+    if (!failed)
+        printf("%d files and %llu random inputs: no difference\n", n_files,
+               dir ? 0ull : (unsigned long long)count);
     return failed;
 }

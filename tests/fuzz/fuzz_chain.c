@@ -1,5 +1,5 @@
-/* fuzz_chain.c - a libFuzzer target: bytes become a chain, its past and rows of logits, which the definition and
-   samp_sample play with every instruction set; a difference aborts. Build and run:
+/* fuzz_chain.c - a libFuzzer target: bytes become a chain, its past and rows of logits, which the definition
+   and samp_sample play with every instruction set; a difference aborts. Build and run:
 
      clang -g -O1 -std=c11 -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_chain.c -o build/fuzz_chain -lm
      build/fuzz_chain -max_total_time=60 build/corpus tests/fuzz/corpus
