@@ -5122,12 +5122,16 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
+    const sampi_kernels *k = row->k;
     sampi_row before = *row;
-    float least = sampi_float_up(lo);
-    if (row->id && row->k->count(row->x, row->n, least) != row->k->count(row->x, row->n, sampi_float_up(hi)))
-        return false;
-    sampi_gather(row, sampi_unscale(least, row->r));
-    if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
+    if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
+    size_t some = row->n < 64 ? row->n : 64;
+    if (!row->id && !row->n_change && k->count(row->x, some, sure) == some &&
+        k->count(row->x, row->n, sure) == row->n)
+        return true; /* all of them: stay dense */
+    sampi_gather(row, least);
+    if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
     *row = before;
     return false;
 }
@@ -5341,15 +5345,16 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
     }
 }
 
-/* Draw among the tokens of a compact row and learn from the surprise. */
+/* Draw among the tokens kept and learn from the surprise. */
 static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
-    float l = 0.0f;
+    float x = 0.0f;
     size_t at;
     int status = sampi_fast_dist(row, s, token);
     if (status) return status;
-    sampi_lookup(row, *token, &l, &at);
-    sampi_mirostat_learn(s, (double)row->top - (double)l, sampi_exact(row, row->top).z);
+    float max = sampi_row_max(row);
+    sampi_lookup(row, *token, &x, &at);
+    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x), sampi_row_sums(row, max).z);
     return SAMP_OK;
 }
 
