@@ -12,6 +12,8 @@ enum { N = 48 }; /* the vocabulary of most tests here */
 
 /* ------------------------------------------------------------------------------------------------ helpers */
 
+#include "makers.h"
+
 static samp_sampler *make_bias(void)
 {
     static const samp_logit_bias bias[2] = { { 3, 1.0f }, { 5, -INFINITY } };
@@ -21,21 +23,7 @@ static samp_sampler *make_penalties(void) { return samp_init_penalties(8, 1.2f, 
 static samp_sampler *make_dry(void) { return samp_init_dry(NULL, 64, 0.8f, 1.75f, 1, -1, NULL, 0); }
 static samp_sampler *make_sigma(void) { return samp_init_top_n_sigma(2.0f); }
 static samp_sampler *make_top_k(void) { return samp_init_top_k(30); }
-static samp_sampler *make_tail_free(void) { return samp_init_tail_free(0.97f, 1); }
-static samp_sampler *make_typical(void) { return samp_init_typical(0.95f, 1); }
-static samp_sampler *make_top_p(void) { return samp_init_top_p(0.95f, 1); }
 static samp_sampler *make_min_p(void) { return samp_init_min_p(0.02f, 1); }
-static samp_sampler *make_xtc(void) { return samp_init_xtc(0.5f, 0.1f, 1, 21); }
-static samp_sampler *make_temp(void) { return samp_init_temp(0.8f); }
-static samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.4f, 1.0f); }
-static samp_sampler *make_softmax(void) { return samp_init_softmax(); }
-static samp_sampler *make_greedy(void) { return samp_init_greedy(); }
-static samp_sampler *make_dist(void) { return samp_init_dist(22); }
-static samp_sampler *make_mirostat(void) { return samp_init_mirostat(N, 23, 3.0f, 0.2f, 100); }
-static samp_sampler *make_mirostat_v2(void) { return samp_init_mirostat_v2(24, 3.0f, 0.2f); }
-static samp_sampler *make_adaptive_p(void) { return samp_init_adaptive_p(0.4f, 0.9f, 25); }
-
-typedef samp_sampler *(*maker)(void);
 
 static const maker all[] = {
     make_bias,    make_penalties, make_dry,   make_sigma,    make_top_k,       make_tail_free,
