@@ -5345,6 +5345,28 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
     }
 }
 
+/* adaptive_p's logits stand where the weights would, and are drawn from as a row of their own. */
+static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *token)
+{
+    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
+    int status = sampi_learn(row);
+    if (!status && (row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
+    if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
+    if (status) return status;
+    sampi_sums sums = sampi_row_sums(row, row->top); /* p is a float of the sum: no estimate will do */
+    float *l = (float *)(void *)row->owner->work.w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
+    row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
+    for (size_t i = 0; i < row->n; i++)
+        l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
+    sampi_row adapted = { row->k, row->owner, l, row->id, row->n, 1.0f, 0.0f, false, 0 };
+    if ((status = sampi_fast_dist(&adapted, s, token))) return status;
+    size_t at;
+    sampi_lookup(row, *token, &x, &at);
+    s->now.pending = *token;
+    s->now.pending_p = (float)(sampi_exp(row->top, x) / (double)sums.z);
+    return SAMP_OK;
+}
+
 /* Draw among the tokens kept and learn from the surprise. */
 static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
@@ -5426,6 +5448,7 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
     if (kind == &SAMPI_GREEDY) return sampi_fast_greedy;
     if (kind == &SAMPI_MIROSTAT) return sampi_fast_mirostat;
     if (kind == &SAMPI_MIROSTAT_V2) return sampi_fast_mirostat_v2;
+    if (kind == &SAMPI_ADAPTIVE_P) return sampi_fast_adaptive_p;
     return NULL;
 }
 
