@@ -5187,7 +5187,6 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     sampi_row head = *row; /* w >= t Z needs w >= t 2^40 */
     double reach = (double)g.max + sampi_ln(s->u.xtc.t) - 1e-6;
     if (!row->id) sampi_gather(&head, sampi_unscale(sampi_float_up(reach), row->r));
-    if (head.n + row->n_change > SAMPI_CHANGES && !row->id) return SAMPI_DECLINED;
     head.k->weights(head.x, head.n, g.max, w);
     size_t above = 0, least = 0, unsure = 0;
     for (int pass = 0; pass < 2; pass++) {
@@ -5202,6 +5201,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         g = sampi_exact(row, g.max);
     }
     if (above < 2) return SAMP_OK;
+    if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
     size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max).n : row->n;
     if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     uint64_t need = sampi_need_lo(&g, share);

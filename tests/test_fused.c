@@ -309,33 +309,42 @@ static samp_sampler *long_chain(int i)
 
 enum { N_LONG_CHAINS = 16 };
 
+static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
+                                  ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
+
+static bool long_row(player *p, int i, int kind, size_t n, double scale)
+{
+    band b = { long_chain(i), { NULL }, true };
+    source s = source_seed(n + (uint64_t)i);
+    AT("long row %zu, chain %d, kind %d, scale %g", n, i, kind, scale);
+    for (int j = 0; j < p->isa.n; j++) b.fast[j] = samp_clone(b.steps);
+    for (size_t j = 0; j < n; j++) p->row[j] = make_logit(&s, kind, j, n, scale, 0.0);
+    for (size_t j = 0; kind == ROW_REAL && real_rows && j < n; j++)
+        p->row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * float_of_half(real_rows[j % (3 * REAL_WIDTH)]);
+    p->report_len = 0;
+    bool good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
+    if (!good) printf("%s\n%s", at_work, p->report);
+    for (int j = 0; j < p->isa.n; j++) samp_free(b.fast[j]);
+    samp_free(b.steps);
+    return good;
+}
+
+/* All chains at all lengths, and those that sum over the row with all kinds of rows. */
 static bool long_rows(void)
 {
     static const size_t length[] = { 32768, 128256, 151936, LONGEST };
-    static const int kind[] = { ROW_NORMAL, ROW_ZIPF, ROW_PEAKED, ROW_REAL, ROW_TWO_VALUES, ROW_EQUAL };
+    static const int summing[] = { 1, 4, 5, 6, 7, 9, 10, 14 };
     player p;
     int failures = 0;
-    uint64_t shape = 0;
+    size_t shape = 0, n_lengths = quick() ? 1 : CASE_COUNT(length),
+           n_summing = quick() ? 0 : CASE_COUNT(summing);
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    for (size_t k = 0; k < (quick() ? 1 : CASE_COUNT(length)) && failures < MAX_FAILURES; k++) {
-        for (int i = 0; i < N_LONG_CHAINS; i++, shape++) {
-            int row = kind[(shape + k) % CASE_COUNT(kind)];
-            band b = { long_chain(i), { NULL }, true };
-            source s = source_seed(shape);
-            for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
-            for (size_t j = 0; j < length[k]; j++) p.row[j] = make_logit(&s, row, j, length[k], 2.0, 0.0);
-            for (size_t j = 0; row == ROW_REAL && real_rows && j < length[k]; j++)
-                p.row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * float_of_half(real_rows[j % (3 * REAL_WIDTH)]);
-            AT("long row %zu, chain %d, kind %d", length[k], i, row);
-            p.report_len = 0;
-            if (!play_row(&p, &b, p.row, length[k], (unsigned)shape % 24, NAN)) {
-                printf("%s\n%s", at_work, p.report);
-                failures++;
-            }
-            for (int j = 0; j < p.isa.n; j++) samp_free(b.fast[j]);
-            samp_free(b.steps);
-        }
-    }
+    for (size_t k = 0; k < n_lengths; k++)
+        for (int i = 0; i < N_LONG_CHAINS && failures < MAX_FAILURES; i++)
+            failures += !long_row(&p, i, long_kinds[shape++ % CASE_COUNT(long_kinds)], length[k], 2.0);
+    for (size_t k = 0; k < n_summing; k++)
+        for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
+            failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5);
     return end(&p, failures == 0, "long rows");
 }
 
