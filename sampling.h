@@ -4659,7 +4659,8 @@ static void sampi_gather(sampi_row *row, float least)
 {
     sampi_work *work = &row->owner->work;
     size_t m = 0, tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
-    if (row->id || !row->learnt || least == -FLT_MAX) {
+    bool most = row->id || !row->learnt || row->k->count(work->tile, 16 * tiles, least) > tiles;
+    if (most) { /* nearly every tile has one */
         m = row->k->collect(row->x, row->id, 0, row->n, least, work->x, work->id);
     } else { /* only tiles whose maxima reach it */
         float *hit = (float *)(void *)work->w;
