@@ -93,7 +93,8 @@ while IFS='|' read -r function what change; do
     ! cmp -s sampling.h "$header" || fail "sed finds nothing to change in $function ($what)"
     build "$header" "$dir/$function" "$isa"
     ! run "$dir/$function" "$isa" || fail "NOT CAUGHT: $function, $what"
-    echo "mutate: $function, $what: caught by $(sed -n '/^[a-z_]*$/h; ${x;p;}' "$dir/$function.log")"
+    by=$(sed -n '/^[a-z_]*$/h; $ { x; p; }' "$dir/$function.log")
+    echo "mutate: $function, $what: caught by $by"
     rm -f "$dir/$function"
     caught=$((caught + 1))
 done < "$dir/list"

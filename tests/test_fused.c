@@ -107,6 +107,8 @@ static bool end(player *p, bool good, const char *what)
 {
     printf("  %s: %" PRIu64 " rows (%" PRIu64 " tokens),", what, p->n_rows, p->n_tokens);
     for (int i = 0; i < p->isa.n; i++) printf(" %s", p->isa.name[i]);
+    if (p->n_steps || p->n_exact)
+        printf("; %" PRIu64 " draws step by step, %" PRIu64 " exact sums", p->n_steps, p->n_exact);
     printf("%s\n", good ? "" : ": FAILED");
     fflush(stdout);
     alarm(0);
@@ -324,8 +326,7 @@ static bool long_row(player *p, int i, int kind, size_t n, double scale)
     p->report_len = 0;
     bool good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
     if (!good) printf("%s\n%s", at_work, p->report);
-    for (int j = 0; j < p->isa.n; j++) samp_free(b.fast[j]);
-    samp_free(b.steps);
+    band_free(p, &b);
     return good;
 }
 
@@ -806,8 +807,7 @@ static bool element_with_state(player *p, int kind, size_t n, size_t i)
     for (int step = 0; step < 2 && good; step++)
         good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
     if (!good) printf("%s\n%s", at_work, p->report);
-    for (int k = 0; k < p->isa.n; k++) samp_free(b.fast[k]);
-    samp_free(b.steps);
+    band_free(p, &b);
     return good;
 }
 
@@ -879,8 +879,7 @@ static bool corners(void)
                 for (int step = 0; step < 4 && good; step++)
                     good = play_row(&p, &b, row[r], n, (unsigned)n, NAN);
                 if (!good) printf("%s\n%s", at_work, p.report);
-                for (int k = 0; k < p.isa.n; k++) samp_free(b.fast[k]);
-                samp_free(b.steps);
+                band_free(&p, &b);
             }
         }
     }
@@ -909,8 +908,7 @@ static bool lengths_change(void)
                 if (!good) printf("%s\n%s", at_work, p.report);
             }
         }
-        for (int i = 0; i < p.isa.n; i++) samp_free(b.fast[i]);
-        samp_free(b.steps);
+        band_free(&p, &b);
     }
     return end(&p, good, "lengths change");
 }

@@ -772,7 +772,9 @@ typedef struct player {
     float *row;            /* [longest] */
     shelf shelf;
     uint64_t n_rows, n_tokens; /* compared so far; of them, those that gave a token, not a status */
-    char report[REPORT_SIZE];  /* what differed */
+    uint64_t n_steps,
+        n_exact;              /* how often the fast side went step by step, or took an exact sum to be sure */
+    char report[REPORT_SIZE]; /* what differed */
     size_t report_len;
 } player;
 
@@ -907,6 +909,19 @@ static bool play_row(player *p, band *b, const float *row, size_t n, unsigned wh
     return true;
 }
 
+static void band_free(player *p, band *b)
+{
+    for (int i = 0; i < p->isa.n; i++) {
+#ifdef SAMP_HAS_ISA
+        samp_perf_data perf = samp_perf(b->fast[i]);
+        p->n_steps += perf.n_steps;
+        p->n_exact += perf.n_exact;
+#endif
+        samp_free(b->fast[i]);
+    }
+    samp_free(b->steps);
+}
+
 static void band_accept(band *b, int n_fast, samp_token token)
 {
     samp_accept(b->steps, token);
@@ -960,8 +975,7 @@ static bool play(player *p, source *s, size_t n, int max_steps)
         samp_accept(b.steps, (samp_token)below(s, n < 4 ? n : percent(s, 50) ? 4 : n));
     for (int i = 0; i < p->isa.n; i++) b.fast[i] = samp_clone(b.steps);
     bool same = play_rows(p, s, &b, n, steps);
-    for (int i = 0; i < p->isa.n; i++) samp_free(b.fast[i]);
-    samp_free(b.steps);
+    band_free(p, &b);
     return same;
 }
 
