@@ -90,7 +90,6 @@
 
 /* ================================================================================================== >>config */
 
-#define SAMP_HAS_ISA       1
 #define SAMP_VERSION_MAJOR 0
 #define SAMP_VERSION_MINOR 1
 #define SAMP_VERSION_PATCH 0

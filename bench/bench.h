@@ -436,30 +436,15 @@ static inline samp_sampler *bench_clone(const samp_sampler *chain, size_t n_voca
     return copy;
 }
 
-/* ==== Instruction sets =====================================================================================
- * Without SAMP_HAS_ISA the library has no choice of them; then there is one, called "any". */
+/* ==== Instruction sets ======== */
 
 enum { BENCH_N_ISA = 4 };
 static const char *const bench_isa_name[BENCH_N_ISA] = { "scalar", "neon", "avx2", "avx512" };
 
 /* NULL: the machine's best. */
-static inline bool bench_isa_force(const char *name)
-{
-#ifdef SAMP_HAS_ISA
-    return samp_isa_force(name) == SAMP_OK;
-#else
-    return !name || !strcmp(name, "any");
-#endif
-}
+static inline bool bench_isa_force(const char *name) { return samp_isa_force(name) == SAMP_OK; }
 
-static inline const char *bench_isa_now(void)
-{
-#ifdef SAMP_HAS_ISA
-    return samp_isa_name();
-#else
-    return "any";
-#endif
-}
+static inline const char *bench_isa_now(void) { return samp_isa_name(); }
 
 /* ==== Clock ============================================================================================= */
 

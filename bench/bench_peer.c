@@ -49,7 +49,7 @@ static target target_of(const char *name, size_t n, bench_logits logits)
 {
     target t = { name, 0.0, 0.0 };
     const char *isa = bench_isa_now();
-    bool avx2 = !strcmp(isa, "avx2"), wide = avx2 || !strcmp(isa, "avx512") || !strcmp(isa, "any");
+    bool avx2 = !strcmp(isa, "avx2"), wide = avx2 || !strcmp(isa, "avx512");
     for (int i = 0; i < BENCH_N_TARGETS; i++)
         if (n == 128256 && logits != REAL && wide && !strcmp(name, targets[i].name)) t = targets[i];
     if (avx2 || logits == FLAT) t.floor_ratio = 0.0;

@@ -111,8 +111,7 @@ static samp_sampler *make_chain(int i)
         case 12: return pair(samp_init_dry(NULL, 256, 0.8f, 1.75f, 1, -1, NULL, 0), samp_init_dist(1));
         case 13: return pair(samp_init_custom(&nothing, NULL), samp_init_dist(1));
         case 14:
-            return pair(samp_init_min_p(0.05f, 0),
-                        pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
+            return pair(samp_init_min_p(0.05f, 0), pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
         case 15: return samp_init_mirostat(SMALL, 4, 5.0f, 0.1f, 100);
         case 16: return samp_init_mirostat_v2(4, 5.0f, 0.1f);
         case 17: return samp_init_adaptive_p(0.4f, 0.9f, 4);
@@ -138,21 +137,9 @@ static void make_row(float *row, size_t n, int shape)
 
 static const char *const isa_names[] = { "scalar", "avx2", "avx512", "neon" };
 
-static bool use_isa(size_t i)
-{
-#ifdef SAMP_HAS_ISA
-    return samp_isa_force(isa_names[i]) == SAMP_OK;
-#else
-    return i == 0;
-#endif
-}
+static bool use_isa(size_t i) { return samp_isa_force(isa_names[i]) == SAMP_OK; }
 
-static void use_best(void)
-{
-#ifdef SAMP_HAS_ISA
-    samp_isa_force(NULL);
-#endif
-}
+static void use_best(void) { samp_isa_force(NULL); }
 
 /* ---- tests ---- */
 
@@ -170,8 +157,8 @@ static unsigned long sample_all(samp_sampler *const *chain, float (*row)[LARGE],
             }
             if (allocations + frees != before || raw_allocations != raw_before)
                 test_fail(__FILE__, __LINE__,
-                          "chain %d, row %d, n = %zu: %lu calls of SAMP_MALLOC and SAMP_FREE, %lu of malloc",
-                          c, shape, n, allocations + frees - before, raw_allocations - raw_before);
+                          "chain %d, row %d, n = %zu: %lu calls of SAMP_MALLOC and SAMP_FREE, %lu of malloc", c,
+                          shape, n, allocations + frees - before, raw_allocations - raw_before);
         }
     }
     return samples;
@@ -289,8 +276,7 @@ static void the_workspace_is_bounded(void **state)
         size_t before = allocated_bytes;
         assert_ok(samp_reserve(chain, n));
         size_t bytes = allocated_bytes - before;
-        if (n > 10000)
-            print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
+        if (n > 10000) print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
         assert_true(bytes <= 32 * n + 65536);
         samp_free(chain);
     }

@@ -6,8 +6,6 @@
 #include "../sampling.h"
 #include "test.h"
 
-#ifdef SAMP_HAS_ISA
-
 enum { N = 3000, DRAWS = 40 };
 
 static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
@@ -17,9 +15,8 @@ static bool offered(const char *name)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                __builtin_cpu_supports("popcnt");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (!strcmp(name, "avx2")) return avx2;
@@ -69,9 +66,8 @@ static void those_offered_can_be_forced(void **state)
 
 static void others_are_refused(void **state)
 {
-    static const char *const none[] = { "",        "AVX2",    "avx",  "avx2 ",  " avx2",
-                                        "avx5",    "avx5122", "sse2", "NEON",   "neon2",
-                                        "scalar0", "scala",   "best", "(null)", "sve" };
+    static const char *const none[] = { "",     "AVX2",  "avx",     "avx2 ", " avx2", "avx5",   "avx5122", "sse2",
+                                        "NEON", "neon2", "scalar0", "scala", "best",  "(null)", "sve" };
     (void)state;
     for (size_t k = 0; k < TEST_COUNT(names); k++) {
         if (!offered(names[k])) continue;
@@ -193,19 +189,3 @@ int main(void)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-/* This sampling.h has but one way to compute. */
-static void nothing_to_choose(void **state)
-{
-    (void)state;
-    assert_string_equal(samp_strerror(SAMP_OK), "ok");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_to_choose) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#endif

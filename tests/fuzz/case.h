@@ -31,11 +31,7 @@
 
 enum { ISA_MAX = 4 };
 
-#ifdef SAMP_HAS_ISA
 typedef const sampi_kernels *isa_table;
-#else
-typedef const void *isa_table;
-#endif
 
 typedef struct isa_list {
     int n;
@@ -46,7 +42,6 @@ typedef struct isa_list {
 static isa_list isa_all(void)
 {
     isa_list list = { 0, { NULL }, { NULL } };
-#ifdef SAMP_HAS_ISA
     static const char *const known[ISA_MAX] = { "scalar", "avx2", "avx512", "neon" };
     for (int i = 0; i < ISA_MAX; i++) {
         if (samp_isa_force(known[i]) != SAMP_OK) continue;
@@ -54,20 +49,13 @@ static isa_list isa_all(void)
         list.table[list.n++] = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
     }
     samp_isa_force(NULL);
-#else
-    list.name[list.n++] = "as compiled";
-#endif
     return list;
 }
 
 /* What samp_isa_force does, but for asking the CPU, which takes a virtual machine 20 us each time. */
 static void isa_use(const isa_list *list, int i)
 {
-#ifdef SAMP_HAS_ISA
     __atomic_store_n(&sampi_chosen, list->table[i], __ATOMIC_RELEASE);
-#else
-    (void)list, (void)i;
-#endif
 }
 
 /* --------------------------------------------------------------------------------------------------- choices
@@ -676,6 +664,19 @@ static samp_sampler *make_custom(source *s)
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
+/* A tail_free goes step by step from there on, and so does a typical in a short row: not too many of these.
+   */
+static bool keep_stage(source *s, int kind)
+{
+    return (kind != KIND_TAIL_FREE && kind != KIND_TYPICAL) || percent(s, 25);
+}
+
+static int make_stage(source *s)
+{
+    int kind = (int)below(s, N_STAGES);
+    return keep_stage(s, kind) ? kind : KIND_TEMP;
+}
+
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
@@ -687,15 +688,14 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 {
     samp_sampler *chain = samp_chain_init();
     size_t count = below(s, depth ? 4 : 8);
-    bool customs = percent(s, 35);
+    bool customs = percent(s, 25);
     for (size_t i = 0; i < count; i++) {
         if (depth < 2 && percent(s, 8))
             samp_chain_add(chain, make_wild_chain(s, n, depth + 1));
         else if (customs && percent(s, 25))
             samp_chain_add(chain, make_custom(s));
         else
-            samp_chain_add(chain,
-                           make_kind(s, (int)(percent(s, 92) ? below(s, N_STAGES) : below(s, N_KINDS)), n));
+            samp_chain_add(chain, make_kind(s, percent(s, 95) ? make_stage(s) : (int)below(s, N_KINDS), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -712,7 +712,7 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
-        if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
+        if (percent(s, share) && keep_stage(s, usual[i])) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
     if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
@@ -912,11 +912,9 @@ static bool play_row(player *p, band *b, const float *row, size_t n, unsigned wh
 static void band_free(player *p, band *b)
 {
     for (int i = 0; i < p->isa.n; i++) {
-#ifdef SAMP_HAS_ISA
         samp_perf_data perf = samp_perf(b->fast[i]);
         p->n_steps += perf.n_steps;
         p->n_exact += perf.n_exact;
-#endif
         samp_free(b->fast[i]);
     }
     samp_free(b->steps);
