@@ -85,6 +85,13 @@ test-arm64: tests/test_fused.c tests/test_math.c $(TEST_DEPS) | $(B)
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fused_arm64 $(if $(ARGS),$(ARGS),random_chains)
 
+## test-flags: the same tokens whatever the user's flags: the fast path with contraction and -march=native
+test-flags: tests/test_fused.c $(TEST_DEPS) | $(B)
+	@set -e; for c in $(COMPILERS); do \
+	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fused.c -o $(B)/fused_flags -lm -lpthread; \
+	  SAMP_TEST_QUICK=1 ./$(B)/fused_flags > $(B)/fused_flags.log || { tail -n 20 $(B)/fused_flags.log; exit 1; }; \
+	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
+
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fused.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh
@@ -102,7 +109,7 @@ parity-small: | $(B)
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## ci: everything that .ci/run runs after make deps
-ci: test test-readme test-math test-arm64 test-sanitize test-valgrind parity-small
+ci: test test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small
 	@echo "make ci: all passed"
 
 # ---------------------------------------------------------------------------------------------------- benchmarks
@@ -143,5 +150,5 @@ clean:
 $(B) $(B)/san:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-flags test-arm64 test-mutants \
         test-fused-long test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -1073,7 +1073,9 @@ SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float r
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
             for (int k = 0; k < 2 && i < end; k++, i += 8) {
                 __m256 a = sampi_load_avx2(x + i, end - i);
-                __m256 d = _mm256_max_ps(least, _mm256_sub_ps(_mm256_mul_ps(a, vr), vref));
+                __m256 l = _mm256_mul_ps(a, vr);
+                SAMPI_OPAQUE(l);
+                __m256 d = _mm256_max_ps(least, _mm256_sub_ps(l, vref));
                 __m256 e = sampi_expf_avx2(d);
                 m[k] = _mm256_max_ps(m[k], a);
                 zt[k] = _mm256_add_ps(zt[k], e);
@@ -1430,7 +1432,9 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
             for (int k = 0; k < 4; k++, i += 16) {
                 __m512 a = _mm512_loadu_ps(x + i);
                 _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-                __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref));
+                __m512 l = _mm512_mul_ps(a, vr);
+                SAMPI_OPAQUE_V(l);
+                __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
                 __m512 e = sampi_expf_avx512(d);
                 m = _mm512_maskz_max_ps(0xFFFF, m, a);
                 zt[k] = _mm512_add_ps(zt[k], e);
@@ -1439,7 +1443,9 @@ SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float
         }
         for (; i < end; i += 16) {
             __m512 a = sampi_load_avx512(x + i, end - i);
-            __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(_mm512_mul_ps(a, vr), vref));
+            __m512 l = _mm512_mul_ps(a, vr);
+            SAMPI_OPAQUE_V(l);
+            __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
             __m512 e = sampi_expf_avx512(d);
             m = _mm512_maskz_max_ps(0xFFFF, m, a);
             zt[0] = _mm512_add_ps(zt[0], e);
@@ -1747,7 +1753,9 @@ static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, floa
         while (i < end)
             for (int k = 0; k < 2 && i < end; k++, i += 4) {
                 float32x4_t a = sampi_load_neon(x + i, end - i);
-                float32x4_t d = vmaxq_f32(vsubq_f32(vmulq_n_f32(a, r), vdupq_n_f32(ref)), vdupq_n_f32(SAMPI_LEAST_D));
+                float32x4_t l = vmulq_n_f32(a, r);
+                SAMPI_OPAQUE(l);
+                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(ref)), vdupq_n_f32(SAMPI_LEAST_D));
                 float32x4_t e = sampi_expf_neon(d);
                 m = vmaxq_f32(m, a);
                 zt[k] = vaddq_f32(zt[k], e);

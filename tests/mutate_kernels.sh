@@ -22,12 +22,14 @@ sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
 sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
 sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
+sampi_expf_avx2|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
 sampi_maxima_avx512|a lane dropped|s/maskz_max_ps(0xFFFF, c, d)/maskz_max_ps(0xFFFF, c, c)/
 sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
 sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
 sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
+sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
 sampi_maxima_neon|a lane dropped|s/vld1q_f32(x + i + 4 \* k)/vld1q_f32(x + i + 4 * (k \& 1))/
 sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
@@ -35,14 +37,14 @@ sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u
 END
 }
 
-# Build the test with the header $1 as $2, for arm64 if $3 says so.
+# Build the test with the header $1 as $2, for arm64 if $3 is neon; else $3 are more flags.
 build() {
     if [ "${3:-}" = neon ]; then
         # shellcheck disable=SC2086
         "$arm64_cc" $flags -static -include "$1" tests/test_fused.c -o "$2" -lm -pthread
     else
         # shellcheck disable=SC2086
-        "$cc" $flags -include "$1" tests/test_fused.c -o "$2" -lm -pthread
+        "$cc" $flags ${3:-} -include "$1" tests/test_fused.c -o "$2" -lm -pthread
     fi
 }
 
@@ -63,7 +65,8 @@ run() {
 have_neon=no
 command -v "$arm64_cc" > /dev/null && command -v "$qemu" > /dev/null && have_neon=yes
 
-# Without a mutation the test passes; and with limits so small that short rows go the ways of long ones.
+# Without a mutation the test passes; so it does with limits so small that short rows go the ways of long ones, and
+# with a compiler that fuses products and sums where it may.
 build sampling.h "$dir/good"
 run "$dir/good" || fail "the test fails without a mutation, see $dir/good.log"
 if [ $have_neon = yes ]; then
@@ -75,6 +78,8 @@ sed "$small" sampling.h > "$dir/limits.h"
 [ "$(diff sampling.h "$dir/limits.h" | grep -c '^>')" = 2 ] || fail "SAMPI_SMALL and SAMPI_CHANGES not found"
 build "$dir/limits.h" "$dir/limits"
 run "$dir/limits" || fail "the test fails with small limits, see $dir/limits.log"
+build sampling.h "$dir/fused" "-std=gnu11 -O3 -ffp-contract=fast"
+run "$dir/fused" || fail "the test fails with -ffp-contract=fast, see $dir/fused.log"
 
 list > "$dir/list"
 caught=0
@@ -91,7 +96,7 @@ while IFS='|' read -r function what change; do
     header=$dir/$function.h
     sed "/^[A-Za-z].* $function(/,/^}/ $change" sampling.h > "$header"
     ! cmp -s sampling.h "$header" || fail "sed finds nothing to change in $function ($what)"
-    build "$header" "$dir/$function" "$isa"
+    if [ "$isa" = neon ]; then build "$header" "$dir/$function" neon; else build "$header" "$dir/$function"; fi
     ! run "$dir/$function" "$isa" || fail "NOT CAUGHT: $function, $what"
     by=$(sed -n '/^[a-z_]*$/h; $ { x; p; }' "$dir/$function.log")
     echo "mutate: $function, $what: caught by $by"

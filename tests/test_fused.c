@@ -687,6 +687,61 @@ static bool every_element_at_the_cut(void)
     return end(&p, good && edges * 5 > tried * 4, "every element at the cut");
 }
 
+/* ---- the same where sums are estimated: long rows, few tokens that matter, far from zero, a temperature ---- */
+
+static void peaked_row(source *s, float *row, size_t n, size_t n_top)
+{
+    float middle = PICK(s, -1000.0f, 1000.0f, -200.0f, 0.0f, 30.0f), step = PICK(s, 0.125f, 0.125f, 0.001f);
+    float below_it = PICK(s, 8.0f, 15.0f, 40.0f);
+    for (size_t i = 0; i < n; i++) row[i] = middle - below_it - 0.25f * (float)below(s, 8);
+    for (size_t i = 0; i < n_top; i++) row[below(s, n)] = middle + step * (float)((int)below(s, 9) - 4);
+}
+
+/* The cut at one of the tokens that matter; `scaled` is the row behind the temperature. */
+static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, const float *scaled, size_t n,
+                                source *s)
+{
+    static standing st;
+    float edge[2];
+    size_t i = 0;
+    memset(&st, 0, sizeof st);
+    if (kind == CUT_TOP_P || kind == CUT_TYPICAL)
+        stand_by_mass(p, &st, kind, scaled, n);
+    else
+        stand_alone(p, &st, kind, scaled, n);
+    for (int tries = 0; tries < 2000 && !(st.at[i] > 0.005 && st.at[i] < 0.99); tries++) i = below(s, n);
+    if (!find_edge(p, kind, st.at[i], scaled, n, edge)) return true;
+    AT("%s behind temp %.9g cuts at element %zu of %zu", cut_name[kind], (double)t, i, n);
+    for (int k = 0; k < 4; k++) {
+        samp_sampler *chain = chain_of(samp_init_temp(t), make_cut(kind, edge[k % 2]), NULL);
+        if (k < 2) samp_chain_add(chain, samp_init_xtc(1.0f, 0.0f, 0, 7));
+        samp_chain_add(chain, k < 2 ? samp_init_greedy() : samp_init_dist(6));
+        bool good = expect(p, chain, row, n, DEFINED, i);
+        samp_free(chain);
+        if (!good) return false;
+    }
+    return true;
+}
+
+static bool estimates_at_the_cut(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), 8192)) return false;
+    float *row = (float *)malloc(2 * 8192 * sizeof *row), *scaled = row + 8192;
+    for (uint64_t k = 0; k < (quick() ? 4 : 48) && row && good; k++) {
+        source s = source_seed(k);
+        size_t n = 4097 + below(&s, 4000);
+        float t = k % 4 ? (float)(0.2 + unit(&s)) : 1.0f;
+        peaked_row(&s, row, n, 10 + below(&s, 90));
+        for (size_t i = 0; i < n; i++) scaled[i] = row[i] * (1.0f / t); /* as temp has it */
+        for (int kind = 0; kind < N_CUTS && good; kind++)
+            if (kind != CUT_TAIL_FREE) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
+    }
+    free(row);
+    return end(&p, good, "estimates at the cut");
+}
+
 /* Masses that meet the cut exactly: m tokens of the same weight among others that weigh nothing. */
 static samp_sampler *equal_cut(int kind, int32_t m, int32_t k)
 {
@@ -940,6 +995,7 @@ static bool bad_calls(void)
     X(bad_calls)                                                                                             \
     X(every_element_decides)                                                                                 \
     X(every_element_at_the_cut)                                                                              \
+    X(estimates_at_the_cut)                                                                                  \
     X(cuts_at_equality)                                                                                      \
     X(every_element_at_rank_k)                                                                               \
     X(every_element_with_state)                                                                              \
