@@ -191,8 +191,7 @@ static bool two_workers(isa_list one, uint64_t first, uint64_t n)
 static bool random_chains_two_threads(void)
 {
     isa_list isa = wanted_isa();
-    uint64_t n = setting("SAMP_TEST_CASES", default_cases()),
-             first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
+    uint64_t n = setting("SAMP_TEST_CASES", default_cases()), first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
     bool good = true;
     n /= 3;
     for (int i = 0; i < isa.n && good; i++) {
@@ -337,8 +336,7 @@ static bool long_rows(void)
     static const int summing[] = { 1, 4, 5, 6, 7, 9, 10, 14 };
     player p;
     int failures = 0;
-    size_t shape = 0, n_lengths = quick() ? 1 : CASE_COUNT(length),
-           n_summing = quick() ? 0 : CASE_COUNT(summing);
+    size_t shape = 0, n_lengths = quick() ? 1 : CASE_COUNT(length), n_summing = quick() ? 0 : CASE_COUNT(summing);
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     for (size_t k = 0; k < n_lengths; k++)
         for (int i = 0; i < N_LONG_CHAINS && failures < MAX_FAILURES; i++)
@@ -374,8 +372,7 @@ static size_t next_element(size_t i, size_t n, size_t dense)
    expect; when it is DEFINED, the definition says it. */
 enum { DEFINED = -1000 };
 
-static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want,
-                   uint64_t position)
+static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want, uint64_t position)
 {
     samp_token_data_array cur;
     samp_set_position(chain, position);
@@ -454,8 +451,7 @@ static int every(size_t n, int part) { return n <= 72 ? 1 : part; }
 static int some(size_t n, size_t i, int part) { return n <= 72 ? 0 : (int)((n + i) % (size_t)part); }
 
 /* The element at i is the largest, ties for it, is the only one, or is no number. */
-static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *const whole[], size_t n,
-                            size_t i)
+static bool element_decides(player *p, samp_sampler *const max[], samp_sampler *const whole[], size_t n, size_t i)
 {
     source s = source_seed(n * 4096 + i);
     float *row = p->row;
@@ -498,8 +494,7 @@ static bool every_element_decides(void)
     for (int k = 0; k < N_MAX_CHAINS; k++) max[k] = max_chain(k);
     for (int k = 0; k < N_WHOLE_CHAINS; k++) whole[k] = whole_chain(k);
     for (size_t n = 1; n && good; n = next_length(n))
-        for (size_t i = 0; i < n && good; i = next_element(i, n, 200))
-            good = element_decides(&p, max, whole, n, i);
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_decides(&p, max, whole, n, i);
     for (int k = 0; k < N_MAX_CHAINS; k++) samp_free(max[k]);
     for (int k = 0; k < N_WHOLE_CHAINS; k++) samp_free(whole[k]);
     return end(&p, good, "every element decides");
@@ -508,9 +503,7 @@ static bool every_element_decides(void)
 /* ---- cuts ---- */
 
 enum cut_kind { CUT_TOP_P, CUT_TYPICAL, CUT_TAIL_FREE, CUT_MIN_P, CUT_XTC, CUT_SIGMA, N_CUTS };
-static const char *const cut_name[N_CUTS] = {
-    "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma"
-};
+static const char *const cut_name[N_CUTS] = { "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma" };
 
 static samp_sampler *make_cut(int kind, float x)
 {
@@ -579,9 +572,7 @@ static void stand_alone(player *p, standing *st, int kind, const float *row, siz
     for (size_t i = 0; i < n; i++) {
         const samp_token_data *d = &cur.data[i];
         double down = (double)cur.data[0].logit - (double)d->logit;
-        st->at[d->id] = kind == CUT_MIN_P ? exp(-down)
-                        : kind == CUT_XTC ? (double)d->p
-                                          : down / sqrt(squares);
+        st->at[d->id] = kind == CUT_MIN_P ? exp(-down) : kind == CUT_XTC ? (double)d->p : down / sqrt(squares);
     }
 }
 
@@ -601,13 +592,9 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
 
 /* The two neighbouring parameters between which the cut changes, at most `reach` floats from x: by bisection.
    */
-static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n,
-                           float edge[2])
+static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n, float edge[2])
 {
-    float top = kind == CUT_XTC     ? 0.5f
-                : kind == CUT_SIGMA ? FLT_MAX
-                : kind == CUT_MIN_P ? 1.0f
-                                    : JUST_BELOW_1;
+    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind == CUT_MIN_P ? 1.0f : JUST_BELOW_1;
     uint32_t a = bits_of(x) - reach, b = bits_of(x) + reach;
     if (b > bits_of(top)) b = bits_of(top);
     if (a >= b) return false;
@@ -754,8 +741,7 @@ static samp_sampler *equal_cut(int kind, int32_t m, int32_t k)
         case 4: return samp_init_top_k(k);
         case 5: return samp_init_tail_free(share, 0);
         default:
-            return samp_init_mirostat_v2(6, 0.5f * log2f((float)m),
-                                         0.0f); /* mu = log2 m, the surprise of each */
+            return samp_init_mirostat_v2(6, 0.5f * log2f((float)m), 0.0f); /* mu = log2 m, the surprise of each */
     }
 }
 enum { N_EQUAL_CUTS = 7 };
@@ -781,8 +767,7 @@ static bool cuts_at_equality(void)
             source s = source_seed(n * 64 + (uint64_t)i);
             int32_t m = 2;
             while (below(&s, 3) && (size_t)m * 2 <= n) m *= 2;
-            int kind = i % N_EQUAL_CUTS,
-                flat = kind == 5 && (size_t)m + 2 <= n ? 2 : 0; /* tail_free counts n - 2 */
+            int kind = i % N_EQUAL_CUTS, flat = kind == 5 && (size_t)m + 2 <= n ? 2 : 0; /* tail_free counts n - 2 */
             int32_t k = 1 + (int32_t)below(&s, (uint64_t)m);
             equal_row(&s, p.row, n, m + flat, i % 3 ? 90.0f : INFINITY);
             samp_sampler *chain = chain_of(equal_cut(kind, m, k), samp_init_dist(6), NULL);
@@ -808,8 +793,7 @@ static bool element_at_rank(player *p, float *row, size_t n, size_t i)
     if (i % 2 && i + 1 < n) row[i + 1 + below(&s, n - i - 1)] = 4.5f;
     if (i % 4 == 3 && i) row[below(&s, i)] = 4.5f;
     samp_sampler *chain = i % 2 ? chain_of(samp_init_top_k(k), samp_init_temp(1048576.0f), samp_init_dist(8))
-                                : chain_of(samp_init_top_k(k), samp_init_xtc(1.0f, 0.0f, 0, 7),
-                                           samp_init_greedy());
+                                : chain_of(samp_init_top_k(k), samp_init_xtc(1.0f, 0.0f, 0, 7), samp_init_greedy());
     bool good = expect(p, chain, row, n, DEFINED, i) && expect(p, chain, row, n, DEFINED, i + 1);
     samp_free(chain);
     return good;
@@ -821,8 +805,7 @@ static bool every_element_at_rank_k(void)
     bool good = true;
     if (!begin(&p, wanted_isa(), 8192)) return false;
     for (size_t n = 1; n && good; n = next_length(n))
-        for (size_t i = 0; i < n && good; i = next_element(i, n, 200))
-            good = element_at_rank(&p, p.row, n, i);
+        for (size_t i = 0; i < n && good; i = next_element(i, n, 200)) good = element_at_rank(&p, p.row, n, i);
     return end(&p, good, "every element at rank k");
 }
 
@@ -836,10 +819,8 @@ static samp_sampler *stateful_chain(int kind, size_t n, size_t i)
         case 0:
         case 1: return chain_of(samp_init_logit_bias((int32_t)n, 1, &bias), samp_init_dist(9), NULL);
         case 2: return chain_of(samp_init_penalties(8, 1.5f, 0.5f, 0.5f), samp_init_greedy(), NULL);
-        case 3:
-            return chain_of(samp_init_penalties(8, 3.0f, 0.0f, 0.0f), samp_init_top_k(3), samp_init_dist(9));
-        case 4:
-            return chain_of(samp_init_dry(NULL, 64, 2.0f, 1.75f, 0, -1, NULL, 0), samp_init_dist(9), NULL);
+        case 3: return chain_of(samp_init_penalties(8, 3.0f, 0.0f, 0.0f), samp_init_top_k(3), samp_init_dist(9));
+        case 4: return chain_of(samp_init_dry(NULL, 64, 2.0f, 1.75f, 0, -1, NULL, 0), samp_init_dist(9), NULL);
         case 5: return chain_of(samp_init_mirostat_v2(9, 2.0f, 0.5f), NULL, NULL);
         case 6: return chain_of(samp_init_mirostat((int32_t)n, 9, 2.0f, 0.5f, 10), NULL, NULL);
         default: return chain_of(samp_init_adaptive_p(0.4f, 0.5f, 9), NULL, NULL);
@@ -859,8 +840,7 @@ static bool element_with_state(player *p, int kind, size_t n, size_t i)
     samp_accept(b.steps, (samp_token)i);
     for (int k = 0; k < p->isa.n; k++) b.fast[k] = samp_clone(b.steps);
     p->report_len = 0;
-    for (int step = 0; step < 2 && good; step++)
-        good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
+    for (int step = 0; step < 2 && good; step++) good = play_row(p, &b, p->row, n, (unsigned)((n + i) % 24), FLT_MAX);
     if (!good) printf("%s\n%s", at_work, p->report);
     band_free(p, &b);
     return good;
@@ -892,21 +872,15 @@ static samp_sampler *corner_chain(int i)
         case 2: return chain_of(samp_init_temp(1.14352f), samp_init_greedy(), NULL);
         case 3: return chain_of(samp_init_temp(0.8f), samp_init_dist(1), NULL);
         case 4:
-            return chain_of(samp_init_temp(1.5328f),
-                            samp_init_mirostat(6, 7435427668501660610u, 5.0f, 0.1f, 100), NULL);
-        case 5:
-            return chain_of(samp_init_logit_bias(6, 1, &down), samp_init_temp(0.335809f), samp_init_dist(1));
+            return chain_of(samp_init_temp(1.5328f), samp_init_mirostat(6, 7435427668501660610u, 5.0f, 0.1f, 100),
+                            NULL);
+        case 5: return chain_of(samp_init_logit_bias(6, 1, &down), samp_init_temp(0.335809f), samp_init_dist(1));
         case 6: return chain_of(samp_init_top_n_sigma(3.15033f), samp_init_dist(13955464081715396488u), NULL);
-        case 7:
-            return chain_of(samp_init_temp_ext(1.5f, 0.0f, 1.0f), samp_init_greedy(), samp_init_softmax());
-        case 8:
-            return chain_of(samp_init_temp(1.67681f), samp_init_top_k(3),
-                            samp_init_adaptive_p(0.4f, 0.9f, 1));
+        case 7: return chain_of(samp_init_temp_ext(1.5f, 0.0f, 1.0f), samp_init_greedy(), samp_init_softmax());
+        case 8: return chain_of(samp_init_temp(1.67681f), samp_init_top_k(3), samp_init_adaptive_p(0.4f, 0.9f, 1));
         case 9: return chain_of(samp_init_temp(0.5f), samp_init_adaptive_p(0.0f, 0.9f, 1), NULL);
         case 10: return chain_of(samp_init_top_n_sigma(0.201843f), samp_init_dist(1), NULL);
-        default:
-            return chain_of(samp_init_temp(9.53674316e-7f), samp_init_xtc(1.0f, 0.0f, 3, 1),
-                            samp_init_dist(1));
+        default: return chain_of(samp_init_temp(9.53674316e-7f), samp_init_xtc(1.0f, 0.0f, 3, 1), samp_init_dist(1));
     }
 }
 
@@ -931,8 +905,7 @@ static bool corners(void)
                 band b = { corner_chain(i), { NULL }, true };
                 for (int k = 0; k < p.isa.n; k++) b.fast[k] = samp_clone(b.steps);
                 AT("corner %d, row %zu of %zu", i, r, n);
-                for (int step = 0; step < 4 && good; step++)
-                    good = play_row(&p, &b, row[r], n, (unsigned)n, NAN);
+                for (int step = 0; step < 4 && good; step++) good = play_row(&p, &b, row[r], n, (unsigned)n, NAN);
                 if (!good) printf("%s\n%s", at_work, p.report);
                 band_free(&p, &b);
             }
@@ -991,40 +964,40 @@ static bool bad_calls(void)
 
 /* --------------------------------------------------------------------------------------------------- main */
 
-#define TESTS(X)                                                                                             \
-    X(bad_calls)                                                                                             \
-    X(every_element_decides)                                                                                 \
-    X(every_element_at_the_cut)                                                                              \
-    X(estimates_at_the_cut)                                                                                  \
-    X(cuts_at_equality)                                                                                      \
-    X(every_element_at_rank_k)                                                                               \
-    X(every_element_with_state)                                                                              \
-    X(corners)                                                                                               \
-    X(lengths_change)                                                                                        \
-    X(random_chains)                                                                                         \
-    X(random_chains_two_threads)                                                                             \
-    X(clones_at_once)                                                                                        \
+#define TESTS(X)                                                                                                     \
+    X(bad_calls)                                                                                                     \
+    X(every_element_decides)                                                                                         \
+    X(every_element_at_the_cut)                                                                                      \
+    X(estimates_at_the_cut)                                                                                          \
+    X(cuts_at_equality)                                                                                              \
+    X(every_element_at_rank_k)                                                                                       \
+    X(every_element_with_state)                                                                                      \
+    X(corners)                                                                                                       \
+    X(lengths_change)                                                                                                \
+    X(random_chains)                                                                                                 \
+    X(random_chains_two_threads)                                                                                     \
+    X(clones_at_once)                                                                                                \
     X(long_rows)
 
 #ifdef SAMP_TEST_PLAIN
 int main(int argc, char **argv)
 {
     int failed = 0;
-#define RUN(name)                                                                                            \
-    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) {                \
-        printf("%s\n", #name), fflush(stdout);                                                               \
-        failed += !name();                                                                                   \
+#define RUN(name)                                                                                                    \
+    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) {                        \
+        printf("%s\n", #name), fflush(stdout);                                                                       \
+        failed += !name();                                                                                           \
     }
     TESTS(RUN)
     printf("[==========] %d failed\n", failed);
     return failed != 0;
 }
 #else
-#define WRAP(name)                                                                                           \
-    static void test_##name(void **state)                                                                    \
-    {                                                                                                        \
-        (void)state;                                                                                         \
-        assert_true(name());                                                                                 \
+#define WRAP(name)                                                                                                   \
+    static void test_##name(void **state)                                                                            \
+    {                                                                                                                \
+        (void)state;                                                                                                 \
+        assert_true(name());                                                                                         \
     }
 TESTS(WRAP)
 
