@@ -9,7 +9,7 @@ B := build
 WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TEST_DEPS := sampling.h tests/test.h tests/makers.h $(wildcard tests/data/*) $(wildcard bench/*.h)
+TEST_DEPS := sampling.h tests/test.h tests/makers.h $(wildcard tests/data/* tests/fuzz/*.h bench/*.h)
 # asked when a recipe runs: make deps may just have installed one
 COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
 
@@ -100,6 +100,17 @@ test-mutants: tests/mutate_kernels.sh tests/test_fused.c $(TEST_DEPS) | $(B)
 test-fused-long: $(B)/test_fused
 	SAMP_TEST_CASES=100000 ./$(B)/test_fused 'test_random_chains*' | grep -v RUN
 
+## fuzz-regress: both executors over the fuzzer's corpus and 20,000 random inputs
+fuzz-regress: tests/fuzz/fuzz_chain.c tests/fuzz/driver.c $(TEST_DEPS) | $(B)
+	$(CC) $(CFLAGS) $(C11) tests/fuzz/fuzz_chain.c tests/fuzz/driver.c -o $(B)/fuzz_driver -lm
+	./$(B)/fuzz_driver -n 20000 tests/fuzz/corpus/*
+
+## fuzz: the same under libFuzzer, AddressSanitizer and UBSan for a minute (clang with its runtime)
+fuzz: tests/fuzz/fuzz_chain.c $(TEST_DEPS) | $(B)
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $(B)/fuzz_chain -lm
+	@mkdir -p $(B)/corpus
+	./$(B)/fuzz_chain -max_total_time=60 -max_len=600 -timeout=10 $(B)/corpus tests/fuzz/corpus
+
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: | $(B)
 	@CC="$(CC)" sh tests/parity/run.sh
@@ -151,4 +162,4 @@ $(B) $(B)/san:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-flags test-arm64 test-mutants \
-        test-fused-long test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
+        test-fused-long fuzz-regress fuzz test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
