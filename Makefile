@@ -119,8 +119,8 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
-## ci: everything that .ci/run runs after make deps
-ci: test test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small
+## ci: what .ci/run adds to make test
+ci: test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small
 	@echo "make ci: all passed"
 
 # ---------------------------------------------------------------------------------------------------- benchmarks
