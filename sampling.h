@@ -245,6 +245,61 @@ typedef struct samp_params {
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
 } samp_params;
 
+/* What an array's elements are: the logits of a batch, the probabilities and results of the operator. */
+typedef enum samp_dtype {
+    SAMP_F32 = 0,
+    SAMP_F16 = 1,
+    SAMP_BF16 = 2,
+    SAMP_F64 = 3,
+    SAMP_I8,
+    SAMP_I16,
+    SAMP_I32,
+    SAMP_I64,
+    SAMP_U8,
+    SAMP_U16,
+    SAMP_U32,
+    SAMP_U64
+} samp_dtype;
+
+/* A token's log-probability (natural logarithm) and its place in the order (logit descending, id ascending), 1 = the
+   most likely. */
+typedef struct samp_logprob {
+    samp_token token;
+    int32_t rank;
+    float logprob;
+} samp_logprob;
+
+/* Log-probabilities of one distribution. Set top_logprobs, n_top and (at the start of a sequence) cumulative_logprob;
+   the rest is written. */
+typedef struct samp_logprob_set {
+    samp_logprob *top_logprobs; /* [n_top] out: the most likely tokens, the best first; NULL if n_top is 0 */
+    int32_t n_top;              /* 0 .. SAMP_MAX_TOP_LOGPROBS */
+    int32_t n_top_found;        /* out: how many there are, less than n_top if fewer tokens are unmasked */
+    samp_logprob chosen;        /* out: the sampled token's */
+    double cumulative_logprob;  /* in and out: chosen.logprob is added */
+} samp_logprob_set;
+
+#define SAMP_MAX_TOP_LOGPROBS 1024
+
+typedef struct samp_logprobs {
+    samp_logprob_set raw;       /* of the model's logits, as given (masked ones left out) */
+    samp_logprob_set processed; /* of what the chain left to its last sampler to draw from */
+} samp_logprobs;
+
+/* The logits of a batch. Zero in any field but the first four means "not used". */
+typedef struct samp_logits {
+    const void *data;         /* [rows x stride] read only; aligned as its elements are */
+    samp_dtype dtype;         /* SAMP_F32, SAMP_F16, SAMP_BF16 or SAMP_F64 (rounded to f32) */
+    size_t n_rows;            /* rows to sample; 0 is allowed */
+    size_t n_vocab;           /* 1 .. SAMP_MAX_VOCAB */
+    size_t stride;            /* elements from one row to the next, >= n_vocab; 0: n_vocab */
+    const int32_t *row_index; /* [n_rows] row r reads row row_index[r] >= 0 of data; NULL: row r */
+    const uint32_t *mask;    /* [n_rows x mask_stride] bit i % 32 of word i / 32 set: token i is allowed; NULL: all */
+    size_t mask_stride;      /* words from one row's mask to the next; 0: (n_vocab + 31) / 32 */
+    samp_logprobs *logprobs; /* [n_rows] NULL */
+    int32_t n_threads;       /* 0: OpenMP's choice; without OpenMP there is one */
+} samp_logits;
+
 /* What samp_perf() reports. */
 typedef struct samp_perf_data {
     uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
