@@ -40,12 +40,14 @@
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
        >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
+       SAMPLING_KV                 the key-value cache, samp_kv: without it there is none (wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON           leave these kernels out
 
@@ -560,6 +562,93 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+#ifdef SAMPLING_KV
+/* ---- 4. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
+
+/* A cell holds the keys and values of one token. */
+typedef struct samp_kv_cell {
+    int32_t pos;   /* the token's position; -1 = the cell is free */
+    int32_t delta; /* how far it has moved since its keys were made or rotated: for samp_kv_update to catch up */
+    uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
+} samp_kv_cell;
+
+/* A cache. Read it; only the functions below change it, and what follows these members is private. */
+typedef struct samp_kv {
+    uint32_t size;       /* cells */
+    uint32_t used;       /* cells that are not free */
+    uint32_t head;       /* where the next search for a slot begins; after one, the slot's first cell */
+    uint32_t n;          /* cells that attention has to look at, from 0 on: set by find_slot, update and state_load */
+    bool has_shift;      /* some cell may have a delta */
+    bool do_defrag;      /* the next samp_kv_update defragments */
+    samp_kv_cell *cells; /* [size] */
+} samp_kv;
+
+typedef struct samp_kv_params {
+    uint32_t n_cells;   /* 1 .. 2^26 */
+    uint32_t n_seq_max; /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
+    uint32_t padding;   /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
+} samp_kv_params;
+
+/* Tokens to be decoded together. */
+typedef struct samp_kv_batch {
+    uint32_t n_tokens;
+    const int32_t *pos;  /* [n_tokens] 0 .. 2^31 - 2 */
+    const uint64_t *seq; /* [n_tokens] the sequences that have this token: bit s = sequence s, at least one */
+} samp_kv_batch;
+
+typedef enum samp_kv_slot {
+    SAMP_KV_RUN = 0,      /* neighbouring cells */
+    SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free ones if no run is long enough */
+} samp_kv_slot;
+
+/* samp_kv_check_params -- SAMP_OK, or why not: SAMP_E_NULL, SAMP_E_RANGE; *field (may be NULL) names the member. */
+SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field);
+
+/* samp_kv_init -- an empty cache.
+     Returns  the cache, or NULL: *status (may be NULL) is that of samp_kv_check_params, or SAMP_E_NOMEM.
+     Memory   one block: 16 bytes per cell. No other function allocates. Free with samp_kv_free (NULL is fine). */
+SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
+SAMP_API void samp_kv_free(samp_kv *kv);
+
+/* samp_kv_clear -- all cells are free, as after samp_kv_init. */
+SAMP_API void samp_kv_clear(samp_kv *kv);
+
+/* samp_kv_find_slot -- give the tokens of a batch their cells.
+     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps; fails after a full turn. head is then the first
+              cell, and stays there until the next search or until a cell before it becomes free.
+     out      cells [n_tokens] (may be NULL): the cell of each token, ascending from head with wrapping; with SAMP_KV_RUN
+              head, head + 1, ...
+     Range    a token's position lies behind all that its sequences have, in the cache and before it in the batch.
+     Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the cache
+              has), a position, a sequence or the kind of slot. After an error nothing has changed.
+     Source   llama.cpp's llama_kv_cache_find_slot. */
+SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells);
+
+/* Operations on a sequence, as in llama.h. Common to all:
+     Range    positions [p0, p1); p0 < 0: from the start, p1 < 0: to the end.
+     Returns  SAMP_OK (also if nothing is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1. After
+              an error nothing has changed.
+     head     goes back to the first cell that becomes free, if that is before it.   Cost  O(size).
+
+   samp_kv_seq_rm -- forget these tokens; seq < 0: in all sequences. A cell that no sequence has is free.
+   samp_kv_seq_cp -- dst has the tokens of src too (a fork): the cells are shared, nothing is copied. What dst had before
+     stays.
+   samp_kv_seq_keep -- forget all other sequences.
+   samp_kv_seq_add -- move positions by delta. The keys are rotated by the next samp_kv_update. A token moved below 0 is
+     forgotten. A cell that other sequences share moves for them too. A position above 2^31 - 2 is SAMP_E_RANGE.
+   samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
+SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
+SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
+SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
+SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
+SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
+
+/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
+   (or kv is NULL), SAMP_E_RANGE if it is unknown. */
+SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
+SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
+#endif /* SAMPLING_KV */
 
 #ifdef __cplusplus
 }
@@ -5658,6 +5747,296 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 {
     return sampi_sample(s, logits, n_vocab, false);
 }
+
+/* ====================================================================================================== >>kv
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of sequences
+   and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the keys and
+   values: samp_kv_update brings these up to date before the next batch. */
+#ifdef SAMPLING_KV
+
+typedef struct sampi_kv {
+    samp_kv base;       /* must be first */
+    samp_kv_params set; /* defaults filled in */
+} sampi_kv;
+
+static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
+
+/* The parameters with their defaults. */
+static samp_kv_params sampi_kv_defaults(samp_kv_params set)
+{
+    if (set.n_seq_max == 0) set.n_seq_max = 64;
+    if (set.padding == 0) set.padding = 32;
+    return set;
+}
+
+SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
+{
+    const char *bad = NULL;
+    if (!params) {
+        if (field) *field = "params";
+        return SAMP_E_NULL;
+    }
+    samp_kv_params set = sampi_kv_defaults(*params);
+    if (set.n_cells < 1 || set.n_cells > (uint32_t)1 << 26) bad = "n_cells";
+    if (!bad && set.n_seq_max > 64) bad = "n_seq_max";
+    if (!bad && set.padding > (uint32_t)1 << 16) bad = "padding";
+    if (field) *field = bad;
+    return bad ? SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
+{
+    int result = samp_kv_check_params(params, NULL);
+    sampi_kv *kv = NULL;
+    if (!result) {
+        size_t record = sampi_round_up(sizeof *kv);
+        kv = (sampi_kv *)SAMP_MALLOC(record + params->n_cells * sizeof(samp_kv_cell));
+        if (kv) {
+            memset(kv, 0, sizeof *kv);
+            kv->set = sampi_kv_defaults(*params);
+            kv->base.size = params->n_cells;
+            kv->base.cells = (samp_kv_cell *)(void *)((char *)kv + record);
+            samp_kv_clear(&kv->base);
+        } else {
+            result = SAMP_E_NOMEM;
+        }
+    }
+    if (status) *status = result;
+    return kv ? &kv->base : NULL;
+}
+
+SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
+
+static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
+
+SAMP_API void samp_kv_clear(samp_kv *kv)
+{
+    if (!kv) return;
+    for (uint32_t i = 0; i < kv->size; i++) kv->cells[i] = SAMPI_KV_FREE;
+    kv->used = kv->head = kv->n = 0;
+    kv->has_shift = kv->do_defrag = false;
+}
+
+/* ---- finding a slot ---- */
+
+/* How many cells there are up to the last one in use. */
+static uint32_t sampi_kv_cell_max(const samp_kv *kv)
+{
+    uint32_t n = kv->size;
+    while (n > 0 && kv->cells[n - 1].pos < 0) n--;
+    return n;
+}
+
+static void sampi_kv_attend(samp_kv *kv)
+{
+    uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
+    uint32_t n = max ? (max + padding - 1) / padding * padding : padding;
+    kv->n = n < kv->size ? n : kv->size;
+}
+
+/* The sequences that there are, as a set. */
+static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
+
+static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
+{
+    if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
+    if (batch->n_tokens < 1 || batch->n_tokens > kv->size) return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) {
+        if (batch->seq[i] == 0 || (batch->seq[i] & ~sampi_kv_all(kv))) return SAMP_E_RANGE;
+        if (batch->pos[i] < 0 || batch->pos[i] == INT32_MAX) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
+static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
+{
+    for (; set; set &= set - 1) {
+        int s = __builtin_ctzll(set);
+        if (last[s] >= pos) return false;
+        last[s] = pos;
+    }
+    return true;
+}
+
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? */
+static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
+{
+    int32_t last[64];
+    uint64_t all = 0;
+    for (int s = 0; s < 64; s++) last[s] = -1;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) all |= batch->seq[i];
+    for (uint32_t i = 0; i < kv->size; i++) {
+        for (uint64_t set = kv->cells[i].seq & all; set; set &= set - 1) {
+            int s = __builtin_ctzll(set);
+            if (last[s] < kv->cells[i].pos) last[s] = kv->cells[i].pos;
+        }
+    }
+    for (uint32_t i = 0; i < batch->n_tokens; i++)
+        if (!sampi_kv_follow(last, batch->seq[i], batch->pos[i])) return false;
+    return true;
+}
+
+/* Where a search begins: cells before a far head are probably free. */
+static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
+{
+    return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
+}
+
+/* The first of n_tokens free neighbours, or size. */
+static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
+{
+    uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
+    while (tested < kv->size) {
+        uint32_t i = 0;
+        if (head + n_tokens > kv->size) {
+            tested += kv->size - head;
+            head = 0;
+        }
+        while (i < n_tokens && kv->cells[head + i].pos < 0) i++;
+        if (i == n_tokens) return head;
+        head += i + 1;
+        tested += i + 1;
+    }
+    return kv->size;
+}
+
+SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
+{
+    int status = sampi_kv_check_batch(kv, batch);
+    if (status) return status;
+    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_goes_up(kv, batch)) return SAMP_E_RANGE;
+    uint32_t n = batch->n_tokens, at = sampi_kv_find_run(kv, n);
+    if (at == kv->size) {
+        if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
+        at = sampi_kv_start(kv, n);
+    }
+    for (uint32_t i = 0; i < n; at++) {
+        if (at == kv->size) at = 0;
+        if (kv->cells[at].pos >= 0) continue;
+        if (i == 0) kv->head = at;
+        if (cells) cells[i] = at;
+        kv->cells[at].pos = batch->pos[i];
+        kv->cells[at].delta = 0;
+        kv->cells[at].seq = batch->seq[i++];
+    }
+    kv->used += n;
+    sampi_kv_attend(kv);
+    return SAMP_OK;
+}
+
+/* ---- operations on a sequence ---- */
+
+static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
+{
+    if (!kv) return SAMP_E_NULL;
+    if (seq < 0 || seq >= (int32_t)sampi_kv_of(kv)->set.n_seq_max) return SAMP_E_RANGE;
+    if (*p0 < 0) *p0 = 0;
+    if (*p1 < 0) *p1 = INT32_MAX;
+    return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
+}
+
+static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+{
+    return (cell->seq >> seq & 1) && cell->pos >= p0 && cell->pos < p1;
+}
+
+static void sampi_kv_release(samp_kv *kv, uint32_t i)
+{
+    kv->cells[i] = SAMPI_KV_FREE;
+    kv->used--;
+    if (i < kv->head) kv->head = i;
+}
+
+/* Take the sequences out of a cell's set. */
+static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
+{
+    if (!(kv->cells[i].seq & set)) return;
+    kv->cells[i].seq &= ~set;
+    if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
+}
+
+SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
+{
+    int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
+    if (status) return status;
+    uint64_t set = seq < 0 ? sampi_kv_all(kv) : (uint64_t)1 << seq;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_leave(kv, i, set);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
+{
+    int status = sampi_kv_check_range(kv, src, &p0, &p1);
+    if (!status) status = sampi_kv_check_range(kv, dst, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
+{
+    int32_t p0 = -1, p1 = -1;
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
+    return SAMP_OK;
+}
+
+/* pos: where cell i moves to; below 0: out. */
+static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
+{
+    samp_kv_cell *cell = &kv->cells[i];
+    if (pos < 0) {
+        sampi_kv_release(kv, i);
+    } else {
+        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta is the position of its keys: never below 0 */
+        cell->pos = (int32_t)pos;
+        kv->has_shift = true;
+    }
+}
+
+SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
+{
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
+            return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < kv->size && delta; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
+{
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (!status && d < 1) status = SAMP_E_RANGE;
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size && d > 1; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
+    return SAMP_OK;
+}
+
+/* The largest sign * position, so that -1 asks for the smallest. */
+static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
+{
+    int32_t best = -1, p0 = -1, p1 = -1;
+    if (!kv) return -1;
+    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < kv->size; i++) {
+        int32_t pos = kv->cells[i].pos;
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (best < 0 || sign * pos > sign * best)) best = pos;
+    }
+    return best;
+}
+
+SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
+SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
+
+#endif /* SAMPLING_KV */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -1,0 +1,580 @@
+/* test_kv.c - the cache of sequences against a naive model of it: a list of (sequence, position, token) without cells.
+   Random operations, every rule checked after each; the search for a slot against a plain one; each refusal leaves
+   everything as it was.
+     SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 */
+#define SAMPLING_KV
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+#include "test.h"
+
+enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
+
+static samp_kv_params plain_params(uint32_t n_cells)
+{
+    samp_kv_params params;
+    memset(&params, 0, sizeof params);
+    params.n_cells = n_cells;
+    return params;
+}
+
+static samp_kv *plain(uint32_t n_cells)
+{
+    samp_kv_params params = plain_params(n_cells);
+    int status = 77;
+    samp_kv *kv = samp_kv_init(&params, &status);
+    assert_ok(status);
+    assert_non_null(kv);
+    return kv;
+}
+
+/* n tokens of one sequence, positions from pos on */
+static int put(samp_kv *kv, int32_t seq, int32_t pos, uint32_t n)
+{
+    int32_t at[1024];
+    uint64_t set[1024];
+    samp_kv_batch batch = { n, at, set };
+    assert_true(n <= 1024);
+    for (uint32_t i = 0; i < n; i++) {
+        at[i] = pos + (int32_t)i;
+        set[i] = (uint64_t)1 << seq;
+    }
+    return samp_kv_find_slot(kv, &batch, SAMP_KV_RUN, NULL);
+}
+
+/* --------------------------------------------------------------------------------------- the naive model */
+
+/* One token of one sequence. Tokens that sequences share have the same tag. */
+typedef struct pair {
+    int32_t seq, pos;
+    uint32_t tag;
+} pair;
+
+static pair list[CELLS * SEQS];
+static int n_list;
+static uint32_t head;       /* the model's */
+static uint32_t tag[CELLS]; /* of the token in a cell */
+static uint32_t next_tag;
+
+static int tokens_listed(void)
+{
+    int n = 0;
+    for (int i = 0; i < n_list; i++) {
+        bool first = true;
+        for (int j = 0; j < i && first; j++) first = list[j].tag != list[i].tag;
+        n += first;
+    }
+    return n;
+}
+
+static void forget(int i) { list[i] = list[--n_list]; }
+
+static bool meant(const pair *p, int32_t seq, int32_t p0, int32_t p1)
+{
+    return (seq < 0 || p->seq == seq) && p->pos >= p0 && (p1 < 0 || p->pos < p1);
+}
+
+static void model_rm(int32_t seq, int32_t p0, int32_t p1)
+{
+    for (int i = n_list; i-- > 0;)
+        if (meant(&list[i], seq, p0, p1)) forget(i);
+}
+
+static void model_cp(int32_t src, int32_t dst, int32_t p0, int32_t p1)
+{
+    for (int i = 0, n = n_list; i < n; i++) {
+        bool there = false;
+        if (!meant(&list[i], src, p0, p1)) continue;
+        for (int j = 0; j < n_list; j++) there |= list[j].seq == dst && list[j].tag == list[i].tag;
+        if (there) continue;
+        list[n_list] = list[i];
+        list[n_list++].seq = dst;
+    }
+}
+
+static void model_keep(int32_t seq)
+{
+    for (int i = n_list; i-- > 0;)
+        if (list[i].seq != seq) forget(i);
+}
+
+/* what seq's tokens in the range do, all holders of the same tokens do */
+static void model_move(int32_t seq, int32_t p0, int32_t p1, int32_t delta, int32_t divisor)
+{
+    uint32_t moving[CELLS * SEQS];
+    int n = 0;
+    for (int i = 0; i < n_list; i++)
+        if (meant(&list[i], seq, p0, p1)) moving[n++] = list[i].tag;
+    for (int i = n_list; i-- > 0;) {
+        for (int k = 0; k < n; k++) {
+            if (list[i].tag != moving[k]) continue;
+            list[i].pos = (list[i].pos + delta) / divisor;
+            if (list[i].pos < 0) forget(i);
+            break;
+        }
+    }
+}
+
+static int32_t model_extreme(int32_t seq, bool max)
+{
+    int32_t best = -1;
+    for (int i = 0; i < n_list; i++)
+        if (list[i].seq == seq && (best < 0 || (max ? list[i].pos > best : list[i].pos < best))) best = list[i].pos;
+    return best;
+}
+
+/* where n neighbours are free: at the start or behind it, else from 0 on; -1: nowhere */
+static int model_run(const samp_kv *kv, uint32_t start, uint32_t n)
+{
+    for (uint32_t turn = 0; turn < kv->size; turn++) {
+        uint32_t at = (start + turn) % kv->size;
+        bool free_run = at + n <= kv->size;
+        for (uint32_t i = 0; i < n && free_run; i++) free_run = kv->cells[at + i].pos < 0;
+        if (free_run) return (int)at;
+    }
+    return -1;
+}
+
+/* --------------------------------------------------------------------------------------------- the rules */
+
+static uint64_t listed_set(uint32_t t, int32_t *pos)
+{
+    uint64_t set = 0;
+    for (int i = 0; i < n_list; i++) {
+        if (list[i].tag != t) continue;
+        assert_true(set == 0 || *pos == list[i].pos);
+        set |= (uint64_t)1 << list[i].seq;
+        *pos = list[i].pos;
+    }
+    return set;
+}
+
+/* The cache holds what the list holds, no more and no less; the counts are right. */
+static void check_rules(const samp_kv *kv)
+{
+    uint32_t used = 0, last = 0;
+    int pairs = 0;
+    for (uint32_t i = 0; i < kv->size; i++) {
+        const samp_kv_cell *c = &kv->cells[i];
+        int32_t pos = -1;
+        if (c->pos < 0) {
+            assert_num(c->pos, -1);
+            assert_u64(c->seq, 0);
+            assert_num(c->delta, 0);
+            continue;
+        }
+        uint64_t set = listed_set(tag[i], &pos);
+        assert_u64(c->seq, set);
+        assert_num(c->pos, pos);
+        assert_true(set != 0);
+        assert_true(c->delta == 0 || kv->has_shift);
+        for (; set; set &= set - 1) pairs++;
+        used++;
+        last = i + 1;
+    }
+    assert_num(pairs, n_list);
+    assert_num(kv->used, used);
+    assert_num(kv->head, head);
+    assert_true(head < kv->size);
+    assert_true(kv->n >= last || kv->n == kv->size);
+    for (int32_t s = 0; s < SEQS; s++) {
+        assert_num(samp_kv_seq_pos_min(kv, s), model_extreme(s, false));
+        assert_num(samp_kv_seq_pos_max(kv, s), model_extreme(s, true));
+    }
+}
+
+/* -------------------------------------------------------------------------------------- random operations */
+
+static int32_t random_end(test_rng *rng) { return (int32_t)test_below(rng, 40) - 4; }
+
+/* The first cell that a change frees moves head back. */
+static void follow_head(const samp_kv *kv, const samp_kv_cell *before)
+{
+    for (uint32_t i = 0; i < head; i++)
+        if (before[i].pos >= 0 && kv->cells[i].pos < 0) head = i;
+}
+
+/* Is that what samp_kv_find_slot takes? */
+static bool sound(const samp_kv_batch *batch)
+{
+    if (batch->n_tokens == 0 || batch->n_tokens > CELLS) return false;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) {
+        uint64_t set = batch->seq[i];
+        if (set == 0 || set >> SEQS || batch->pos[i] < 0 || batch->pos[i] == INT32_MAX) return false;
+        for (int32_t s = 0; s < SEQS; s++)
+            if ((set >> s & 1) && batch->pos[i] <= model_extreme(s, true)) return false;
+        for (uint32_t k = 0; k < i; k++)
+            if ((batch->seq[k] & set) && batch->pos[k] >= batch->pos[i]) return false;
+    }
+    return true;
+}
+
+static uint64_t random_set(test_rng *rng)
+{
+    uint64_t set = (uint64_t)1 << test_below(rng, SEQS);
+    return test_below(rng, 4) ? set : set | (uint64_t)1 << test_below(rng, SEQS);
+}
+
+/* A batch that follows what is there, or, now and then, one with something wrong. pos, set: [CELLS + 1] */
+static uint32_t random_batch(test_rng *rng, int32_t *pos, uint64_t *set)
+{
+    int32_t last[SEQS];
+    uint32_t n = 1 + (uint32_t)test_below(rng, test_below(rng, 50) ? MAX_BATCH : CELLS + 1);
+    for (int32_t s = 0; s < SEQS; s++) last[s] = model_extreme(s, true);
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t after = -1;
+        set[i] = random_set(rng);
+        for (int32_t s = 0; s < SEQS; s++)
+            if ((set[i] >> s & 1) && last[s] > after) after = last[s];
+        pos[i] = after + 1 + (test_below(rng, 8) ? 0 : (int32_t)test_below(rng, 5));
+        for (int32_t s = 0; s < SEQS; s++)
+            if (set[i] >> s & 1) last[s] = pos[i];
+    }
+    uint32_t i = (uint32_t)test_below(rng, n);
+    switch (test_below(rng, 50)) {
+        case 0: set[i] |= (uint64_t)1 << (SEQS + test_below(rng, 64 - SEQS)); break;
+        case 1: set[i] = 0; break;
+        case 2: pos[i] = -1 - (int32_t)test_below(rng, 3); break;
+        case 3: pos[i] = INT32_MAX; break;
+        case 4: pos[i] = (int32_t)test_below(rng, (size_t)pos[i] + 1); break;
+        case 5: n = 0; break;
+    }
+    return n;
+}
+
+/* Returns what the search answered, after comparing it with the plain one. */
+static int random_slot(test_rng *rng, samp_kv *kv)
+{
+    int32_t pos[CELLS + 1];
+    uint64_t set[CELLS + 1];
+    uint32_t cells[CELLS + 1];
+    bool was_free[CELLS], scattered = test_below(rng, 2) == 1;
+    samp_kv_batch batch = { random_batch(rng, pos, set), pos, set };
+    uint32_t n = batch.n_tokens, start = head > kv->used + 2 * n ? 0 : head;
+    int run = model_run(kv, start, n), want = SAMP_OK;
+    if (!sound(&batch))
+        want = SAMP_E_RANGE;
+    else if (run < 0 && !(scattered && CELLS - (uint32_t)tokens_listed() >= n))
+        want = SAMP_E_FULL;
+    for (uint32_t i = 0; i < CELLS; i++) was_free[i] = kv->cells[i].pos < 0;
+    assert_status(samp_kv_find_slot(kv, &batch, scattered ? SAMP_KV_SCATTERED : SAMP_KV_RUN, cells), want);
+    if (want != SAMP_OK) return want;
+    for (uint32_t i = 0, at = run < 0 ? start : (uint32_t)run; i < n; i++, at++) {
+        while (!was_free[at % CELLS]) at++;
+        assert_num(cells[i], at % CELLS);
+        if (i == 0) head = cells[0];
+        tag[cells[i]] = next_tag;
+        for (int32_t s = 0; s < SEQS; s++) {
+            if (!(set[i] >> s & 1)) continue;
+            list[n_list].seq = s;
+            list[n_list].pos = pos[i];
+            list[n_list++].tag = next_tag;
+        }
+        next_tag++;
+    }
+    return SAMP_OK;
+}
+
+/* An operation on a sequence, on both sides; returns the cache's answer. */
+static int random_change(test_rng *rng, samp_kv *kv)
+{
+    int32_t seq = (int32_t)test_below(rng, SEQS), other = (int32_t)test_below(rng, SEQS);
+    int32_t p0 = random_end(rng), p1 = random_end(rng), delta = (int32_t)test_below(rng, 21) - 10;
+    int32_t divisor = (int32_t)test_below(rng, 5);
+    if (test_below(rng, 20) == 0) seq = SEQS + (int32_t)test_below(rng, 70);
+    bool good = seq < SEQS && (p1 < 0 || (p0 < 0 ? 0 : p0) <= p1);
+    int status = SAMP_OK;
+    switch (test_below(rng, 8)) {
+        case 0:
+        case 1:
+            if (good && test_below(rng, 8) == 0) seq = -1 - (int32_t)test_below(rng, 2);
+            status = samp_kv_seq_rm(kv, seq, p0, p1);
+            if (good) model_rm(seq, p0, p1);
+            break;
+        case 2:
+            status = samp_kv_seq_cp(kv, seq, other, p0, p1);
+            if (good) model_cp(seq, other, p0, p1);
+            break;
+        case 3:
+            status = samp_kv_seq_cp(kv, other, seq, p0, p1);
+            if (good) model_cp(other, seq, p0, p1);
+            break;
+        case 4:
+            if (test_below(rng, 4)) return SAMP_OK; /* what empties the cache comes less often */
+            good = seq < SEQS;
+            status = samp_kv_seq_keep(kv, seq);
+            if (good) model_keep(seq);
+            break;
+        case 5:
+            status = samp_kv_seq_add(kv, seq, p0, p1, delta);
+            if (good) model_move(seq, p0, p1, delta, 1);
+            break;
+        case 6:
+            good = good && divisor > 0;
+            status = samp_kv_seq_div(kv, seq, p0, p1, divisor);
+            if (good) model_move(seq, p0, p1, 0, divisor);
+            break;
+        default:
+            if (test_below(rng, 50)) return SAMP_OK;
+            good = true;
+            samp_kv_clear(kv);
+            n_list = 0;
+            head = 0;
+    }
+    assert_status(status, good ? SAMP_OK : SAMP_E_RANGE);
+    return status;
+}
+
+static void random_step(test_rng *rng, samp_kv *kv)
+{
+    samp_kv before = *kv;
+    samp_kv_cell cells[CELLS];
+    memcpy(cells, kv->cells, sizeof cells);
+    int status = test_below(rng, 2) ? random_slot(rng, kv) : random_change(rng, kv);
+    if (status == SAMP_OK) {
+        follow_head(kv, cells);
+        return;
+    }
+    assert_memory_equal(&before, kv, sizeof before);
+    assert_memory_equal(cells, kv->cells, sizeof cells);
+}
+
+static void test_against_model(void **state)
+{
+    (void)state;
+    samp_kv_params params = plain_params(CELLS);
+    params.n_seq_max = SEQS;
+    samp_kv *kv = samp_kv_init(&params, NULL);
+    test_rng rng = test_rng_make(7000);
+    long n = getenv("SAMP_TEST_QUICK") ? 20000 : 1000000;
+    for (long i = 0; i < n; i++) {
+        random_step(&rng, kv);
+        check_rules(kv);
+    }
+    samp_kv_free(kv);
+}
+
+/* ------------------------------------------------------------------------------------- single cases, by hand */
+
+/* The trace of llama.cpp with a prompt of six tokens. */
+static void test_trace_of_six(void **state)
+{
+    (void)state;
+    samp_kv *kv = plain(1024);
+    assert_num(kv->size, 1024);
+    assert_num(kv->used, 0);
+    assert_num(kv->head, 0);
+    assert_num(kv->n, 0);
+    assert_false(kv->has_shift || kv->do_defrag);
+    assert_ok(put(kv, 0, 0, 6));
+    for (int i = 0; i < 1024; i++) {
+        assert_num(kv->cells[i].pos, i < 6 ? i : -1);
+        assert_num(kv->cells[i].delta, 0);
+        assert_u64(kv->cells[i].seq, i < 6);
+    }
+    assert_num(kv->used, 6);
+    assert_num(kv->head, 0);
+    assert_num(kv->n, 32);
+    samp_kv_free(kv);
+}
+
+static void test_attended_length(void **state)
+{
+    static const struct {
+        uint32_t cells, padding, tokens, n;
+    } cases[] = { { 1024, 0, 32, 32 }, { 1024, 0, 33, 64 },   { 40, 0, 33, 40 },
+                  { 1024, 1, 7, 7 },   { 1024, 100, 1, 100 }, { 10, 100, 1, 10 } };
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_kv_params params = plain_params(cases[i].cells);
+        params.padding = cases[i].padding;
+        samp_kv *kv = samp_kv_init(&params, NULL);
+        assert_ok(put(kv, 0, 0, cases[i].tokens));
+        assert_num(kv->n, cases[i].n);
+        samp_kv_free(kv);
+    }
+}
+
+/* Behind the head, then from the front; a far head goes back to the start first. */
+static void test_search_wraps(void **state)
+{
+    (void)state;
+    samp_kv *kv = plain(16);
+    assert_ok(put(kv, 0, 0, 10));
+    assert_ok(put(kv, 1, 0, 4));
+    assert_num(kv->head, 10);
+    assert_ok(samp_kv_seq_rm(kv, 0, 2, 8));
+    assert_num(kv->head, 2);
+    assert_ok(put(kv, 2, 0, 5));
+    assert_num(kv->head, 2);
+    assert_status(put(kv, 3, 0, 3), SAMP_E_FULL);
+    assert_num(kv->head, 2);
+    assert_ok(put(kv, 3, 0, 2));
+    assert_num(kv->head, 14);
+    assert_ok(put(kv, 3, 2, 1)); /* the only hole lies before the head */
+    assert_num(kv->head, 7);
+    assert_num(kv->used, 16);
+    assert_status(put(kv, 3, 3, 1), SAMP_E_FULL);
+
+    assert_ok(samp_kv_seq_rm(kv, -1, -1, -1));
+    assert_num(kv->head, 0);
+    assert_ok(put(kv, 0, 0, 12));
+    assert_ok(put(kv, 1, 0, 1));
+    assert_ok(samp_kv_seq_cp(kv, 1, 2, -1, -1));
+    kv->head = 12;
+    assert_ok(samp_kv_seq_rm(kv, 0, 6, -1));
+    kv->head = 12; /* 12 > 7 + 2 * 2: from the start */
+    assert_ok(put(kv, 3, 0, 2));
+    assert_num(kv->head, 6);
+    kv->head = 12; /* 12 <= 9 + 2 * 2: from there */
+    assert_ok(put(kv, 4, 0, 2));
+    assert_num(kv->head, 13);
+    samp_kv_free(kv);
+}
+
+static void test_scattered(void **state)
+{
+    (void)state;
+    int32_t pos[4] = { 10, 11, 12, 13 };
+    uint64_t set[4] = { 2, 2, 2, 2 };
+    uint32_t cells[4];
+    samp_kv_batch batch = { 4, pos, set };
+    samp_kv *kv = plain(8);
+    assert_ok(put(kv, 0, 0, 8));
+    for (int32_t p = 1; p < 8; p += 2) assert_ok(samp_kv_seq_rm(kv, 0, p, p + 1));
+    kv->head = 5;
+    assert_status(samp_kv_find_slot(kv, &batch, SAMP_KV_RUN, cells), SAMP_E_FULL);
+    assert_status(samp_kv_find_slot(kv, &batch, (samp_kv_slot)2, cells), SAMP_E_RANGE);
+    assert_ok(samp_kv_find_slot(kv, &batch, SAMP_KV_SCATTERED, cells));
+    assert_num(cells[0], 5);
+    assert_num(cells[1], 7);
+    assert_num(cells[2], 1);
+    assert_num(cells[3], 3);
+    assert_num(kv->head, 5);
+    assert_num(kv->used, 8);
+    samp_kv_free(kv);
+}
+
+/* A fork shares cells until both sides have let go of them. */
+static void test_fork(void **state)
+{
+    (void)state;
+    samp_kv *kv = plain(32);
+    assert_ok(put(kv, 0, 0, 8));
+    for (int32_t s = 1; s < 4; s++) assert_ok(samp_kv_seq_cp(kv, 0, s, -1, -1));
+    assert_num(kv->used, 8);
+    assert_u64(kv->cells[3].seq, 15);
+    assert_ok(put(kv, 2, 8, 3));
+    assert_num(kv->used, 11);
+    assert_num(samp_kv_seq_pos_max(kv, 2), 10);
+    assert_num(samp_kv_seq_pos_max(kv, 3), 7);
+    assert_ok(samp_kv_seq_rm(kv, 0, -1, -1));
+    assert_num(kv->used, 11);
+    assert_num(samp_kv_seq_pos_min(kv, 0), -1);
+    assert_ok(samp_kv_seq_keep(kv, 3));
+    assert_num(kv->used, 8);
+    assert_u64(kv->cells[3].seq, 8);
+    assert_ok(samp_kv_seq_cp(kv, 3, 0, 2, 5));
+    assert_num(samp_kv_seq_pos_min(kv, 0), 2);
+    assert_num(samp_kv_seq_pos_max(kv, 0), 4);
+    samp_kv_free(kv);
+}
+
+static void test_shift(void **state)
+{
+    (void)state;
+    samp_kv *kv = plain(32);
+    assert_ok(put(kv, 0, 0, 10));
+    assert_ok(samp_kv_seq_rm(kv, 0, 1, 4));
+    assert_ok(samp_kv_seq_add(kv, 0, 4, -1, -3));
+    assert_true(kv->has_shift);
+    for (int i = 4; i < 10; i++) {
+        assert_num(kv->cells[i].pos, i - 3);
+        assert_num(kv->cells[i].delta, -3);
+    }
+    assert_num(kv->cells[0].delta, 0);
+    assert_ok(samp_kv_seq_div(kv, 0, 3, -1, 2)); /* 3 4 5 6 -> 1 2 2 3 */
+    assert_num(kv->cells[8].pos, 2);
+    assert_num(kv->cells[8].delta, -6);
+    assert_num(kv->cells[9].pos, 3);
+    assert_ok(samp_kv_seq_add(kv, 0, -1, -1, -2)); /* 0 1 2 1 2 2 3: what falls below 0 is forgotten */
+    assert_num(kv->used, 4);
+    assert_num(kv->cells[0].pos, -1);
+    assert_num(kv->cells[0].delta, 0);
+    assert_num(samp_kv_seq_pos_max(kv, 0), 1);
+    assert_ok(put(kv, 1, 0, 1)); /* a cell that had a shift begins anew */
+    assert_num(kv->cells[0].delta, 0);
+
+    assert_ok(samp_kv_seq_add(kv, 0, 1, -1, INT32_MAX - 2));
+    assert_num(samp_kv_seq_pos_max(kv, 0), INT32_MAX - 1);
+    assert_status(samp_kv_seq_add(kv, 0, -1, -1, 1), SAMP_E_RANGE);
+    assert_num(samp_kv_seq_pos_max(kv, 0), INT32_MAX - 1);
+    assert_num(samp_kv_seq_pos_min(kv, 0), 0);
+    assert_ok(samp_kv_seq_add(kv, 0, -1, -1, INT32_MIN));
+    assert_num(samp_kv_seq_pos_max(kv, 0), -1);
+    assert_num(kv->used, 1);
+    samp_kv_free(kv);
+}
+
+static void test_bad_params(void **state)
+{
+    static const struct {
+        const char *field;
+        samp_kv_params params;
+    } cases[] = {
+        { "n_cells", { 0, 0, 0 } },
+        { "n_cells", { ((uint32_t)1 << 26) + 1, 0, 0 } },
+        { "n_seq_max", { 8, 65, 0 } },
+        { "padding", { 8, 0, ((uint32_t)1 << 16) + 1 } },
+    };
+    (void)state;
+    const char *field = "";
+    int status = SAMP_OK;
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        assert_status(samp_kv_check_params(&cases[i].params, &field), SAMP_E_RANGE);
+        assert_text(field, cases[i].field);
+        assert_null(samp_kv_init(&cases[i].params, &status));
+        assert_status(status, SAMP_E_RANGE);
+    }
+    assert_null(samp_kv_init(NULL, &status));
+    assert_status(status, SAMP_E_NULL);
+    assert_status(samp_kv_check_params(NULL, NULL), SAMP_E_NULL);
+}
+
+static void test_null(void **state)
+{
+    (void)state;
+    int32_t pos = 0;
+    uint64_t set = 1;
+    samp_kv_batch batch = { 1, &pos, &set }, no_pos = { 1, NULL, &set }, no_set = { 1, &pos, NULL };
+    samp_kv *kv = plain(4);
+    assert_status(samp_kv_find_slot(NULL, &batch, SAMP_KV_RUN, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_find_slot(kv, NULL, SAMP_KV_RUN, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_find_slot(kv, &no_pos, SAMP_KV_RUN, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_find_slot(kv, &no_set, SAMP_KV_RUN, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_seq_rm(NULL, 0, -1, -1), SAMP_E_NULL);
+    assert_status(samp_kv_seq_cp(NULL, 0, 1, -1, -1), SAMP_E_NULL);
+    assert_status(samp_kv_seq_keep(NULL, 0), SAMP_E_NULL);
+    assert_status(samp_kv_seq_add(NULL, 0, -1, -1, 1), SAMP_E_NULL);
+    assert_status(samp_kv_seq_div(NULL, 0, -1, -1, 2), SAMP_E_NULL);
+    assert_num(samp_kv_seq_pos_min(NULL, 0), -1);
+    assert_num(samp_kv_seq_pos_max(kv, 64), SAMP_E_RANGE);
+    assert_num(samp_kv_seq_pos_max(kv, -1), SAMP_E_RANGE);
+    assert_status(samp_kv_seq_keep(kv, -1), SAMP_E_RANGE);
+    assert_status(samp_kv_seq_add(kv, -1, -1, -1, 1), SAMP_E_RANGE);
+    assert_status(samp_kv_seq_cp(kv, 0, -1, -1, -1), SAMP_E_RANGE);
+    samp_kv_clear(NULL);
+    samp_kv_free(NULL);
+    samp_kv_free(kv);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trace_of_six),  cmocka_unit_test(test_attended_length),
+        cmocka_unit_test(test_search_wraps),  cmocka_unit_test(test_scattered),
+        cmocka_unit_test(test_fork),          cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_bad_params),    cmocka_unit_test(test_null),
+        cmocka_unit_test(test_against_model),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
