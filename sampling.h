@@ -47,7 +47,7 @@
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
-       SAMPLING_KV                 the key-value cache, samp_kv: without it there is none (wherever you include the file)
+       SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON           leave these kernels out
 
@@ -584,10 +584,33 @@ typedef struct samp_kv {
     samp_kv_cell *cells; /* [size] */
 } samp_kv;
 
+/* How keys carry positions: a pair (a, b) of a head's elements is turned by pos * theta^(-2 i / n_rot), i = 0, 1, ...
+   (Su et al. 2021, RoPE). */
+typedef enum samp_kv_rope {
+    SAMP_ROPE_NONE = 0,     /* they don't, or not this way */
+    SAMP_ROPE_ADJACENT = 1, /* pair i is elements 2 i and 2 i + 1 (Llama's own weights) */
+    SAMP_ROPE_HALF = 2      /* pair i is elements i and i + n_rot / 2 (GPT-NeoX, Hugging Face) */
+} samp_kv_rope;
+
+/* Zero in any field but the first means "the default". */
 typedef struct samp_kv_params {
-    uint32_t n_cells;   /* 1 .. 2^26 */
-    uint32_t n_seq_max; /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
-    uint32_t padding;   /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
+    uint32_t n_cells;         /* 1 .. 2^26 */
+    uint32_t n_seq_max;       /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
+    uint32_t padding;         /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
+    uint32_t n_layer;         /* 0 .. 4096; 0: cells only, no buffers */
+    const uint32_t *n_embd_k; /* [n_layer] elements of a token's keys, all key-value heads together; 1 .. 2^20 */
+    const uint32_t *n_embd_v; /* [n_layer] the same of its values */
+    samp_dtype type_k;        /* SAMP_F32 or SAMP_F16 */
+    samp_dtype type_v;
+    bool v_trans;           /* values are transposed: [n_embd_v x n_cells] */
+    samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift leaves the keys as they are */
+    uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k */
+    uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
+    float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
+    float defrag_threshold; /* samp_kv_update defragments if holes / cells up to the last used one are more; [0, 1);
+                               0: only when asked */
+    void *memory;           /* for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
+    size_t memory_size;     /* >= samp_kv_size */
 } samp_kv_params;
 
 /* Tokens to be decoded together. */
@@ -602,41 +625,47 @@ typedef enum samp_kv_slot {
     SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free ones if no run is long enough */
 } samp_kv_slot;
 
-/* samp_kv_check_params -- SAMP_OK, or why not: SAMP_E_NULL, SAMP_E_RANGE; *field (may be NULL) names the member. */
+/* samp_kv_check_params -- SAMP_OK, or why not: SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE, SAMP_E_WORKSPACE
+   (memory_size); *field (may be NULL) names the member. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field);
 
-/* samp_kv_init -- an empty cache.
+/* samp_kv_size -- the bytes of the buffers; *k and *v (may be NULL) get those of the keys and of the values. Each layer
+   has n_cells * n_embd * (2 or 4) bytes, rounded up to 64. 0 if the parameters are bad (`memory` does not count). */
+SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v);
+
+/* samp_kv_init -- an empty cache, its buffers all zero.
      Returns  the cache, or NULL: *status (may be NULL) is that of samp_kv_check_params, or SAMP_E_NOMEM.
-     Memory   one block: 16 bytes per cell. No other function allocates. Free with samp_kv_free (NULL is fine). */
+     Memory   one block: samp_kv_size (unless it is yours) and 16 bytes per cell. No other function allocates.
+     Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
 SAMP_API void samp_kv_free(samp_kv *kv);
 
-/* samp_kv_clear -- all cells are free, as after samp_kv_init. */
+/* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
 SAMP_API void samp_kv_clear(samp_kv *kv);
 
 /* samp_kv_find_slot -- give the tokens of a batch their cells.
-     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps; fails after a full turn. head is then the first
-              cell, and stays there until the next search or until a cell before it becomes free.
-     out      cells [n_tokens] (may be NULL): the cell of each token, ascending from head with wrapping; with SAMP_KV_RUN
-              head, head + 1, ...
+     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps; fails after a full turn. head is then the
+              first cell, and stays there until the next search or until a cell before it becomes free.
+     out      cells [n_tokens] (may be NULL): the cell of each token. SAMP_KV_RUN: head, head + 1, ...; scattered ones
+              go up from head and wrap.
      Range    a token's position lies behind all that its sequences have, in the cache and before it in the batch.
-     Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the cache
-              has), a position, a sequence or the kind of slot. After an error nothing has changed.
+     Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the
+              cache has), a position, a sequence or the kind of slot. After an error nothing has changed.
      Source   llama.cpp's llama_kv_cache_find_slot. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells);
 
 /* Operations on a sequence, as in llama.h. Common to all:
      Range    positions [p0, p1); p0 < 0: from the start, p1 < 0: to the end.
-     Returns  SAMP_OK (also if nothing is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1. After
-              an error nothing has changed.
+     Returns  SAMP_OK (also if nothing is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1.
+              After an error nothing has changed.
      head     goes back to the first cell that becomes free, if that is before it.   Cost  O(size).
 
    samp_kv_seq_rm -- forget these tokens; seq < 0: in all sequences. A cell that no sequence has is free.
-   samp_kv_seq_cp -- dst has the tokens of src too (a fork): the cells are shared, nothing is copied. What dst had before
-     stays.
+   samp_kv_seq_cp -- dst has the tokens of src too (a fork): the cells are shared, nothing is copied. What dst had
+     before stays.
    samp_kv_seq_keep -- forget all other sequences.
-   samp_kv_seq_add -- move positions by delta. The keys are rotated by the next samp_kv_update. A token moved below 0 is
-     forgotten. A cell that other sequences share moves for them too. A position above 2^31 - 2 is SAMP_E_RANGE.
+   samp_kv_seq_add -- move positions by delta; samp_kv_update will rotate the keys. A token moved below 0 is forgotten.
+     Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
    samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
@@ -648,6 +677,26 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
    (or kv is NULL), SAMP_E_RANGE if it is unknown. */
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
+
+/* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
+   [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
+SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
+SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
+
+/* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
+   NULL. f16 is rounded to nearest, ties to even.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
+SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
+SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
+
+/* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
+     Shift    turns the keys of every cell with a delta by delta positions, in double; then delta is 0.
+     Defrag   if asked for, or above defrag_threshold: the used cells become 0 .. used - 1. Only those behind move, in
+              order, to the first holes. head = used (0 if full).
+     Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
+   samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
+SAMP_API int samp_kv_update(samp_kv *kv);
+SAMP_API int samp_kv_defrag(samp_kv *kv);
 #endif /* SAMPLING_KV */
 
 #ifdef __cplusplus
@@ -927,6 +976,46 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
     sampi_u128 x = (sampi_u128)share * z;
     return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
 }
+
+#ifdef SAMPLING_KV
+/* IEEE binary16: to f32 exactly, from f32 to the nearest, ties to even. NaN stays NaN. */
+static float sampi_f16_to_f32(uint16_t h)
+{
+    uint32_t exponent = (h >> 10) & 31u, fraction = h & 1023u, u = 0;
+    if (exponent == 0 && fraction) { /* subnormal: its highest bit becomes the hidden one */
+        for (exponent = 1; !(fraction & 1024u); exponent--) fraction <<= 1;
+        fraction &= 1023u;
+        u = (exponent + 112u) << 23;
+    } else if (exponent) {
+        u = (exponent == 31 ? 255u : exponent + 112u) << 23;
+    }
+    u |= fraction << 13 | (uint32_t)(h & 0x8000u) << 16;
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+
+static uint16_t sampi_f32_to_f16(float x)
+{
+    uint32_t u, sign, shift = 13, rest;
+    memcpy(&u, &x, 4);
+    sign = u >> 16 & 0x8000u;
+    u &= 0x7FFFFFFFu;
+    if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* 2^16 and more */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest */
+    if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
+        shift = 126 - (u >> 23);
+        u = (u & 0x7FFFFFu) | 0x800000u;
+    } else {
+        u -= 112u << 23;
+    }
+    rest = u & (((uint32_t)1 << shift) - 1);
+    u >>= shift;
+    u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
+    return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+}
+#endif
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
@@ -5754,55 +5843,167 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
    values: samp_kv_update brings these up to date before the next batch. */
 #ifdef SAMPLING_KV
 
+/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. */
+typedef struct sampi_kv_rows {
+    char *data;
+    size_t n, stride, step;
+    bool half; /* f16, else f32 */
+} sampi_kv_rows;
+
 typedef struct sampi_kv {
-    samp_kv base;       /* must be first */
-    samp_kv_params set; /* defaults filled in */
+    samp_kv base;        /* must be first */
+    samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
+    sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
+    double *turn;        /* [n_rot] cos, sin of each pair's angle */
 } sampi_kv;
 
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
-/* The parameters with their defaults. */
+/* ---- making ---- */
+
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
     if (set.padding == 0) set.padding = 32;
+    if (set.n_rot == 0) set.n_rot = set.n_embd_head;
+    if (set.rope_theta == 0.0f) set.rope_theta = 10000.0f;
     return set;
+}
+
+static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+
+/* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
+static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
+{
+    return ((size_t)n_cells * n_embd * (type == SAMP_F16 ? 2 : 4) + 63) & ~(size_t)63;
+}
+
+static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
+{
+    *k = *v = 0;
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        *k += sampi_kv_bytes(set->n_cells, set->n_embd_k[i], set->type_k);
+        *v += sampi_kv_bytes(set->n_cells, set->n_embd_v[i], set->type_v);
+    }
+}
+
+/* SAMP_OK, or the status and the name of the first bad member. */
+static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
+{
+    if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
+        return *field = "rope", SAMP_E_RANGE;
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK;
+    if (set->rope_theta != set->rope_theta) return *field = "rope_theta", SAMP_E_NAN;
+    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX)) return *field = "rope_theta", SAMP_E_RANGE;
+    if (set->n_embd_head < 2) return *field = "n_embd_head", SAMP_E_RANGE;
+    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return *field = "n_rot", SAMP_E_RANGE;
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        if (set->n_embd_k[i] % set->n_embd_head) return *field = "n_embd_head", SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
+static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
+{
+    if (set->n_layer > 4096) return *field = "n_layer", SAMP_E_RANGE;
+    if (set->n_layer && !set->n_embd_k) return *field = "n_embd_k", SAMP_E_NULL;
+    if (set->n_layer && !set->n_embd_v) return *field = "n_embd_v", SAMP_E_NULL;
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        if (set->n_embd_k[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_k", SAMP_E_RANGE;
+        if (set->n_embd_v[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_v", SAMP_E_RANGE;
+    }
+    if (!sampi_kv_is_type(set->type_k)) return *field = "type_k", SAMP_E_DTYPE;
+    if (!sampi_kv_is_type(set->type_v)) return *field = "type_v", SAMP_E_DTYPE;
+    return SAMP_OK;
+}
+
+static int sampi_kv_check(const samp_kv_params *set, const char **field)
+{
+    size_t k, v;
+    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return *field = "n_cells", SAMP_E_RANGE;
+    if (set->n_seq_max > 64) return *field = "n_seq_max", SAMP_E_RANGE;
+    if (set->padding > (uint32_t)1 << 16) return *field = "padding", SAMP_E_RANGE;
+    if (set->defrag_threshold != set->defrag_threshold) return *field = "defrag_threshold", SAMP_E_NAN;
+    if (!(set->defrag_threshold >= 0.0f && set->defrag_threshold < 1.0f))
+        return *field = "defrag_threshold", SAMP_E_RANGE;
+    int status = sampi_kv_check_layers(set, field);
+    if (!status) status = sampi_kv_check_rope(set, field);
+    if (status || !set->memory) return status;
+    if ((uintptr_t)set->memory % 64) return *field = "memory", SAMP_E_RANGE;
+    sampi_kv_sizes(set, &k, &v);
+    if (set->memory_size < k + v) return *field = "memory_size", SAMP_E_WORKSPACE;
+    return SAMP_OK;
 }
 
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
-    const char *bad = NULL;
-    if (!params) {
-        if (field) *field = "params";
-        return SAMP_E_NULL;
+    const char *bad = "params";
+    int status = SAMP_E_NULL;
+    if (params) {
+        samp_kv_params set = sampi_kv_defaults(*params);
+        bad = NULL;
+        status = sampi_kv_check(&set, &bad);
     }
-    samp_kv_params set = sampi_kv_defaults(*params);
-    if (set.n_cells < 1 || set.n_cells > (uint32_t)1 << 26) bad = "n_cells";
-    if (!bad && set.n_seq_max > 64) bad = "n_seq_max";
-    if (!bad && set.padding > (uint32_t)1 << 16) bad = "padding";
     if (field) *field = bad;
-    return bad ? SAMP_E_RANGE : SAMP_OK;
+    return status;
+}
+
+SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
+{
+    size_t k_bytes = 0, v_bytes = 0;
+    samp_kv_params set;
+    if (params) {
+        set = *params;
+        set.memory = NULL; /* its size is what the caller wants to know */
+        if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
+    }
+    if (k) *k = k_bytes;
+    if (v) *v = v_bytes;
+    return k_bytes + v_bytes;
+}
+
+static char *sampi_kv_layer(sampi_kv_rows *r, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
+                            bool transposed)
+{
+    size_t width = type == SAMP_F16 ? 2 : 4;
+    r->data = data;
+    r->n = n_embd;
+    r->stride = transposed ? width : n_embd * width;
+    r->step = transposed ? n_cells * width : width;
+    r->half = type == SAMP_F16;
+    return data + sampi_kv_bytes(n_cells, n_embd, type);
 }
 
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
-    sampi_kv *kv = NULL;
-    if (!result) {
-        size_t record = sampi_round_up(sizeof *kv);
-        kv = (sampi_kv *)SAMP_MALLOC(record + params->n_cells * sizeof(samp_kv_cell));
-        if (kv) {
-            memset(kv, 0, sizeof *kv);
-            kv->set = sampi_kv_defaults(*params);
-            kv->base.size = params->n_cells;
-            kv->base.cells = (samp_kv_cell *)(void *)((char *)kv + record);
-            samp_kv_clear(&kv->base);
-        } else {
-            result = SAMP_E_NOMEM;
-        }
-    }
     if (status) *status = result;
-    return kv ? &kv->base : NULL;
+    if (result) return NULL;
+
+    samp_kv_params set = sampi_kv_defaults(*params);
+    size_t cells = sampi_round_up(sizeof(sampi_kv)), rows = cells + set.n_cells * sizeof(samp_kv_cell);
+    size_t turn = rows + sampi_round_up(2 * set.n_layer * sizeof(sampi_kv_rows));
+    size_t end = turn + (set.rope ? set.n_rot : 0) * sizeof(double), bytes = samp_kv_size(params, NULL, NULL);
+    char *block = (char *)SAMP_MALLOC(set.memory ? end : end + 64 + bytes), *data = (char *)set.memory;
+    if (!block) {
+        if (status) *status = SAMP_E_NOMEM;
+        return NULL;
+    }
+    sampi_kv *kv = (sampi_kv *)(void *)block;
+    memset(block, 0, end);
+    kv->base.size = set.n_cells;
+    kv->base.cells = (samp_kv_cell *)(void *)(block + cells);
+    kv->rows = (sampi_kv_rows *)(void *)(block + rows);
+    kv->turn = (double *)(void *)(block + turn);
+    if (!data) data = block + end + (64 - (uintptr_t)(block + end) % 64) % 64;
+    if (bytes) memset(data, 0, bytes);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
+    set.n_embd_k = set.n_embd_v = NULL;
+    kv->set = set;
+    samp_kv_clear(&kv->base);
+    return &kv->base;
 }
 
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
@@ -5917,7 +6118,6 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
         if (i == 0) kv->head = at;
         if (cells) cells[i] = at;
         kv->cells[at].pos = batch->pos[i];
-        kv->cells[at].delta = 0;
         kv->cells[at].seq = batch->seq[i++];
     }
     kv->used += n;
@@ -6035,6 +6235,155 @@ static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
+
+/* ---- keys and values ---- */
+
+static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
+{
+    return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
+}
+
+SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    return r ? r[0].data : NULL;
+}
+
+SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    return r ? r[1].data : NULL;
+}
+
+static void sampi_kv_store(const sampi_kv_rows *r, size_t cell, size_t i, float x)
+{
+    uint16_t h = r->half ? sampi_f32_to_f16(x) : 0;
+    memcpy(r->data + cell * r->stride + i * r->step, r->half ? (const void *)&h : (const void *)&x, r->half ? 2 : 4);
+}
+
+static float sampi_kv_load(const sampi_kv_rows *r, size_t cell, size_t i)
+{
+    const char *p = r->data + cell * r->stride + i * r->step;
+    uint16_t h;
+    float x;
+    if (!r->half) return memcpy(&x, p, 4), x;
+    memcpy(&h, p, 2);
+    return sampi_f16_to_f32(h);
+}
+
+/* A cell's elements as they are, between rows of one type. */
+static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
+{
+    char *t = to->data + to_cell * to->stride;
+    const char *f = from->data + from_cell * from->stride;
+    size_t width = to->half ? 2 : 4, piece = to->step == width && from->step == width ? to->n * width : width;
+    for (size_t i = 0; i < to->n; i += piece / width) memcpy(t + i * to->step, f + i * from->step, piece);
+}
+
+SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    if (!kv) return SAMP_E_NULL;
+    if (!r || cell >= kv->size) return SAMP_E_RANGE;
+    for (size_t i = 0; k && i < r[0].n; i++) sampi_kv_store(&r[0], cell, i, k[i]);
+    for (size_t i = 0; v && i < r[1].n; i++) sampi_kv_store(&r[1], cell, i, v[i]);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    if (!kv) return SAMP_E_NULL;
+    if (!r || cell >= kv->size) return SAMP_E_RANGE;
+    for (size_t i = 0; k && i < r[0].n; i++) k[i] = sampi_kv_load(&r[0], cell, i);
+    for (size_t i = 0; v && i < r[1].n; i++) v[i] = sampi_kv_load(&r[1], cell, i);
+    return SAMP_OK;
+}
+
+/* ---- update: shifts, then holes ---- */
+
+/* The angles of delta positions. */
+static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
+{
+    uint32_t n_rot = kv->set.n_rot;
+    for (uint32_t i = 0; i < n_rot; i += 2) {
+        double angle = delta * sampi_pow((double)kv->set.rope_theta, -(double)i / n_rot);
+        kv->turn[i] = cos(angle);
+        kv->turn[i + 1] = sin(angle);
+    }
+}
+
+/* Turn all heads of a cell's key in one layer. */
+static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *r, uint32_t cell)
+{
+    bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
+    uint32_t n_rot = kv->set.n_rot, apart = adjacent ? 1 : n_rot / 2;
+    for (size_t head = 0; head < r->n; head += kv->set.n_embd_head) {
+        for (uint32_t i = 0; i < n_rot; i += 2) {
+            size_t at = head + (adjacent ? i : i / 2);
+            double a = (double)sampi_kv_load(r, cell, at), b = (double)sampi_kv_load(r, cell, at + apart);
+            double c = kv->turn[i], s = kv->turn[i + 1];
+            sampi_kv_store(r, cell, at, (float)fma(a, c, -sampi_round(b * s)));
+            sampi_kv_store(r, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+        }
+    }
+}
+
+static void sampi_kv_shift(sampi_kv *kv)
+{
+    int32_t turned = 0;
+    for (uint32_t i = 0; i < kv->base.size; i++) {
+        int32_t delta = kv->base.cells[i].delta;
+        kv->base.cells[i].delta = 0;
+        if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
+        if (delta != turned) sampi_kv_turn_by(kv, turned = delta); /* neighbours mostly share it */
+        for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
+    }
+    kv->base.has_shift = false;
+}
+
+static bool sampi_kv_has_holes(const sampi_kv *kv)
+{
+    uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
+    return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
+}
+
+static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
+{
+    kv->base.cells[to] = kv->base.cells[from];
+    kv->base.cells[from] = SAMPI_KV_FREE;
+    for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
+}
+
+/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
+static void sampi_kv_fill_holes(sampi_kv *kv)
+{
+    samp_kv_cell *cells = kv->base.cells;
+    uint32_t hole = 0, used = kv->base.used;
+    for (uint32_t i = used; i < kv->base.size; i++) {
+        if (cells[i].pos < 0) continue;
+        while (cells[hole].pos >= 0) hole++;
+        sampi_kv_move(kv, i, hole);
+    }
+    kv->base.head = used < kv->base.size ? used : 0;
+    kv->base.do_defrag = false;
+    sampi_kv_attend(&kv->base);
+}
+
+SAMP_API int samp_kv_update(samp_kv *kv)
+{
+    if (!kv) return SAMP_E_NULL;
+    if (kv->has_shift) sampi_kv_shift((sampi_kv *)kv);
+    if (kv->do_defrag || sampi_kv_has_holes(sampi_kv_of(kv))) sampi_kv_fill_holes((sampi_kv *)kv);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_defrag(samp_kv *kv)
+{
+    if (!kv) return SAMP_E_NULL;
+    kv->do_defrag = true;
+    return SAMP_OK;
+}
 
 #endif /* SAMPLING_KV */
 

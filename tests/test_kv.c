@@ -2,12 +2,34 @@
    Random operations, every rule checked after each; the search for a slot against a plain one; each refusal leaves
    everything as it was.
      SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 */
+#include <stdbool.h>
+#include <stdlib.h>
+static void *heap_malloc(size_t n);
+static void heap_free(void *p);
+#define SAMP_MALLOC(n) heap_malloc(n)
+#define SAMP_FREE(p)   heap_free(p)
 #define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 
 enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
+
+static long heap_live;
+static bool heap_fails;
+
+static void *heap_malloc(size_t n)
+{
+    void *p = heap_fails ? NULL : malloc(n);
+    heap_live += p != NULL;
+    return p;
+}
+
+static void heap_free(void *p)
+{
+    heap_live -= p != NULL;
+    free(p);
+}
 
 static samp_kv_params plain_params(uint32_t n_cells)
 {
@@ -51,9 +73,36 @@ typedef struct pair {
 
 static pair list[CELLS * SEQS];
 static int n_list;
-static uint32_t head;       /* the model's */
-static uint32_t tag[CELLS]; /* of the token in a cell */
+static uint32_t head; /* the model's */
 static uint32_t next_tag;
+
+/* A token's tag is what its cell holds, in every layer: the cache must not mix them up. */
+static const uint32_t model_k[2] = { 3, 1 }, model_v[2] = { 2, 5 };
+
+static void write_tag(samp_kv *kv, uint32_t cell, uint32_t tag)
+{
+    float k[5], v[5];
+    for (uint32_t layer = 0; layer < 2; layer++) {
+        for (uint32_t i = 0; i < 5; i++) {
+            k[i] = (float)((tag + layer + i) % 2048); /* an f16 can tell these apart */
+            v[i] = (float)(tag + 7 * layer + i);
+        }
+        assert_ok(samp_kv_put(kv, layer, cell, k, v));
+    }
+}
+
+static uint32_t read_tag(const samp_kv *kv, uint32_t cell)
+{
+    float k[5], v[5];
+    uint32_t tag = 0;
+    for (uint32_t layer = 0; layer < 2; layer++) {
+        assert_ok(samp_kv_get(kv, layer, cell, k, v));
+        if (layer == 0) tag = (uint32_t)v[0];
+        for (uint32_t i = 0; i < model_k[layer]; i++) assert_num(k[i], (tag + layer + i) % 2048);
+        for (uint32_t i = 0; i < model_v[layer]; i++) assert_num(v[i], tag + 7 * layer + i);
+    }
+    return tag;
+}
 
 static int tokens_listed(void)
 {
@@ -162,7 +211,7 @@ static void check_rules(const samp_kv *kv)
             assert_num(c->delta, 0);
             continue;
         }
-        uint64_t set = listed_set(tag[i], &pos);
+        uint64_t set = listed_set(read_tag(kv, i), &pos);
         assert_u64(c->seq, set);
         assert_num(c->pos, pos);
         assert_true(set != 0);
@@ -262,7 +311,7 @@ static int random_slot(test_rng *rng, samp_kv *kv)
         while (!was_free[at % CELLS]) at++;
         assert_num(cells[i], at % CELLS);
         if (i == 0) head = cells[0];
-        tag[cells[i]] = next_tag;
+        write_tag(kv, cells[i], next_tag);
         for (int32_t s = 0; s < SEQS; s++) {
             if (!(set[i] >> s & 1)) continue;
             list[n_list].seq = s;
@@ -324,11 +373,38 @@ static int random_change(test_rng *rng, samp_kv *kv)
     return status;
 }
 
+/* Update, with or without having asked for defragmentation. */
+static void random_update(test_rng *rng, samp_kv *kv)
+{
+    uint32_t stays[CELLS], last = 0;
+    bool ask = test_below(rng, 3) == 0;
+    for (uint32_t i = 0; i < CELLS; i++) {
+        stays[i] = kv->cells[i].pos >= 0 ? read_tag(kv, i) : 0;
+        if (kv->cells[i].pos >= 0) last = i + 1;
+    }
+    bool due = ask || (double)(last - kv->used) > 0.75 * last;
+    if (ask) assert_ok(samp_kv_defrag(kv));
+    assert_num(kv->do_defrag, ask);
+    assert_ok(samp_kv_update(kv));
+    assert_false(kv->do_defrag || kv->has_shift);
+    for (uint32_t i = 0; i < CELLS; i++) {
+        assert_num(kv->cells[i].delta, 0);
+        if (due) assert_num(kv->cells[i].pos >= 0, i < kv->used);
+        if (stays[i] && (!due || i < kv->used)) assert_num(read_tag(kv, i), stays[i]); /* no move without need */
+    }
+    if (due) head = kv->used < CELLS ? kv->used : 0;
+    if (due) assert_num(kv->n, kv->used > 32 ? CELLS : 32);
+}
+
 static void random_step(test_rng *rng, samp_kv *kv)
 {
     samp_kv before = *kv;
     samp_kv_cell cells[CELLS];
     memcpy(cells, kv->cells, sizeof cells);
+    if (test_below(rng, 20) == 0) {
+        random_update(rng, kv);
+        return;
+    }
     int status = test_below(rng, 2) ? random_slot(rng, kv) : random_change(rng, kv);
     if (status == SAMP_OK) {
         follow_head(kv, cells);
@@ -343,10 +419,18 @@ static void test_against_model(void **state)
     (void)state;
     samp_kv_params params = plain_params(CELLS);
     params.n_seq_max = SEQS;
+    params.n_layer = 2;
+    params.n_embd_k = model_k;
+    params.n_embd_v = model_v;
+    params.type_k = SAMP_F16;
+    params.v_trans = true;
+    params.defrag_threshold = 0.75f;
     samp_kv *kv = samp_kv_init(&params, NULL);
     test_rng rng = test_rng_make(7000);
-    long n = getenv("SAMP_TEST_QUICK") ? 20000 : 1000000;
-    for (long i = 0; i < n; i++) {
+    n_list = 0;
+    head = 0;
+    next_tag = 1; /* below 2^24, which a float can count to */
+    for (long i = 0, n = getenv("SAMP_TEST_QUICK") ? 20000 : 1000000; i < n; i++) {
         random_step(&rng, kv);
         check_rules(kv);
     }
@@ -515,29 +599,329 @@ static void test_shift(void **state)
     samp_kv_free(kv);
 }
 
-static void test_bad_params(void **state)
+/* -------------------------------------------------------------------------------------- keys and values */
+
+static double half_value(uint16_t h)
 {
-    static const struct {
-        const char *field;
-        samp_kv_params params;
-    } cases[] = {
-        { "n_cells", { 0, 0, 0 } },
-        { "n_cells", { ((uint32_t)1 << 26) + 1, 0, 0 } },
-        { "n_seq_max", { 8, 65, 0 } },
-        { "padding", { 8, 0, ((uint32_t)1 << 16) + 1 } },
-    };
+    int e = h >> 10 & 31, m = h & 1023;
+    double x = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24); /* 2^16 stands for infinity */
+    return h & 0x8000 ? -x : x;
+}
+
+static void check_half(float x)
+{
+    uint16_t h = sampi_f32_to_f16(x);
+    if (isnan(x)) {
+        assert_true((h & 0x7C00) == 0x7C00 && (h & 1023));
+        return;
+    }
+    assert_num(h >> 15, signbit(x) != 0);
+    if ((h & 0x7FFF) > 0x7C00) fail();
+    double bound = isinf(x) ? (double)copysignf(65536.0f, x) : (double)x, off = fabs(half_value(h) - bound);
+    if (fabs(bound) >= 65536.0) off = (h & 0x7FFF) == 0x7C00 ? 0 : 1e9;
+    for (int step = -1; step <= 1; step += 2) { /* no neighbour is closer, or as close and even */
+        uint16_t other = (uint16_t)(h + step);
+        if ((h & 0x7FFF) == 0 && step < 0) continue;
+        if ((h & 0x7FFF) == 0x7C00 && step > 0) continue;
+        double there = fabs(half_value(other) - bound);
+        if (there < off || (there == off && h & 1)) test_fail(__FILE__, __LINE__, "%.9g became 0x%04x", (double)x, h);
+    }
+}
+
+static void test_halves(void **state)
+{
     (void)state;
+    test_rng rng = test_rng_make(7100);
+    for (uint32_t h = 0; h < 65536; h++) {
+        float x = sampi_f16_to_f32((uint16_t)h);
+        bool nan = (h & 0x7FFF) > 0x7C00;
+        if (nan) {
+            assert_true(isnan(x));
+            check_half(x);
+            continue;
+        }
+        assert_num(sampi_f32_to_f16(x), h);
+        if ((h & 0x7FFF) < 0x7C00) assert_true((double)x == half_value((uint16_t)h));
+        for (int i = -2; i <= 2; i++) check_half(test_float(test_bits32(x) + (uint32_t)i));
+        if ((h & 0x7FFF) < 0x7BFF) { /* around the middle to the next */
+            float mid = (float)((half_value((uint16_t)h) + half_value((uint16_t)(h + 1))) / 2);
+            for (int i = -1; i <= 1; i++) check_half(test_float(test_bits32(mid) + (uint32_t)i));
+        }
+    }
+    assert_num(sampi_f32_to_f16(INFINITY), 0x7C00);
+    assert_num(sampi_f32_to_f16(-65520.0f), 0xFC00);
+    assert_num(sampi_f32_to_f16(65519.996f), 0x7BFF);
+    for (int i = 0; i < 200000; i++) check_half(test_float((uint32_t)test_u64(&rng)));
+}
+
+/* 32 layers of 4096 in f16 with 1024 cells: llama.cpp prints 512 MiB, 256 for K and 256 for V. */
+static void test_size(void **state)
+{
+    (void)state;
+    uint32_t embd[32], odd[2] = { 3, 5 };
+    size_t k = 1, v = 1;
+    samp_kv_params params = plain_params(1024);
+    for (int i = 0; i < 32; i++) embd[i] = 4096;
+    params.n_layer = 32;
+    params.n_embd_k = params.n_embd_v = embd;
+    params.type_k = params.type_v = SAMP_F16;
+    assert_num(samp_kv_size(&params, &k, &v), (size_t)512 << 20);
+    assert_num(k, (size_t)256 << 20);
+    assert_num(v, (size_t)256 << 20);
+    params.type_v = SAMP_F32;
+    params.memory = &params; /* not looked at */
+    assert_num(samp_kv_size(&params, NULL, &v), (size_t)768 << 20);
+    assert_num(v, (size_t)512 << 20);
+
+    params = plain_params(10);
+    assert_num(samp_kv_size(&params, &k, &v), 0);
+    params.n_layer = 2;
+    params.n_embd_k = params.n_embd_v = odd;
+    params.type_v = SAMP_F16;
+    assert_num(samp_kv_size(&params, &k, &v), 128 + 256 + 64 + 128);
+    assert_num(k, 128 + 256);
+    params.n_layer = 5000;
+    assert_num(samp_kv_size(&params, &k, &v), 0);
+    assert_num(k, 0);
+    assert_num(samp_kv_size(NULL, NULL, NULL), 0);
+}
+
+/* What is put is got, in each layout, in the caller's memory and nowhere else. */
+static void test_put_get(void **state)
+{
+    (void)state;
+    static _Alignas(64) char memory[4096];
+    uint32_t n_k[2] = { 6, 4 }, n_v[2] = { 3, 7 };
+    for (int kind = 0; kind < 8; kind++) {
+        samp_kv_params params = plain_params(9);
+        params.n_layer = 2;
+        params.n_embd_k = n_k;
+        params.n_embd_v = n_v;
+        params.type_k = kind & 1 ? SAMP_F16 : SAMP_F32;
+        params.type_v = kind & 2 ? SAMP_F16 : SAMP_F32;
+        params.v_trans = (kind & 4) != 0;
+        params.memory = memory + 64;
+        params.memory_size = samp_kv_size(&params, NULL, NULL);
+        memset(memory, 0x5a, sizeof memory);
+        samp_kv *kv = samp_kv_init(&params, NULL);
+        assert_non_null(kv);
+        assert_ptr_equal(samp_kv_keys(kv, 0), memory + 64);
+        float k[8], v[8];
+        for (uint32_t layer = 0; layer < 2; layer++) {
+            for (uint32_t cell = 0; cell < 9; cell++) {
+                assert_ok(samp_kv_get(kv, layer, cell, k, v));
+                for (uint32_t i = 0; i < n_k[layer]; i++) assert_same(k[i], 0.0f);
+                for (uint32_t i = 0; i < 8; i++) k[i] = (float)(100 * layer + 10 * cell + i), v[i] = -k[i] - 0.5f;
+                assert_ok(samp_kv_put(kv, layer, cell, k, NULL));
+                assert_ok(samp_kv_put(kv, layer, cell, NULL, v));
+            }
+        }
+        for (uint32_t layer = 0; layer < 2; layer++) {
+            const char *values = samp_kv_values(kv, layer);
+            for (uint32_t cell = 0; cell < 9; cell++) {
+                assert_ok(samp_kv_get(kv, layer, cell, k, v));
+                for (uint32_t i = 0; i < n_k[layer]; i++) assert_num(k[i], 100 * layer + 10 * cell + i);
+                for (uint32_t i = 0; i < n_v[layer]; i++) {
+                    float want = -(float)(100 * layer + 10 * cell + i) - 0.5f, there;
+                    size_t at = params.v_trans ? (size_t)i * 9 + cell : (size_t)cell * n_v[layer] + i;
+                    uint16_t half;
+                    assert_same(v[i], want);
+                    memcpy(&there, values + at * 4, params.type_v == SAMP_F32 ? 4 : 0);
+                    memcpy(&half, values + at * 2, 2);
+                    if (params.type_v == SAMP_F16) there = (float)half_value(half);
+                    assert_same(there, want);
+                }
+            }
+        }
+        for (size_t i = 0; i < sizeof memory; i++)
+            if (i < 64 || i >= 64 + params.memory_size) assert_num(memory[i], 0x5a);
+        assert_status(samp_kv_put(kv, 2, 0, k, v), SAMP_E_RANGE);
+        assert_status(samp_kv_get(kv, 0, 9, k, v), SAMP_E_RANGE);
+        assert_status(samp_kv_put(NULL, 0, 0, k, v), SAMP_E_NULL);
+        assert_status(samp_kv_get(NULL, 0, 0, k, v), SAMP_E_NULL);
+        assert_null(samp_kv_keys(kv, 2));
+        assert_null(samp_kv_values(NULL, 0));
+        samp_kv_free(kv);
+    }
+    assert_num(heap_live, 0);
+}
+
+enum { HEAD = 8, N_ROT = 6 };
+
+/* key element i of a head, of a token at that position: a fixed vector, turned */
+static double turned(int rope, double theta, int32_t pos, uint32_t i)
+{
+    uint32_t which = rope == SAMP_ROPE_ADJACENT ? i / 2 : i % (N_ROT / 2);
+    bool second = rope == SAMP_ROPE_ADJACENT ? i % 2 : i >= N_ROT / 2;
+    double x = sin(3.0 * which + 1), y = cos(5.0 * which + 2), angle = pos * pow(theta, -2.0 * which / N_ROT);
+    if (i >= N_ROT) return 0.25 * i; /* not rotated */
+    return second ? x * sin(angle) + y * cos(angle) : x * cos(angle) - y * sin(angle);
+}
+
+static void put_turned(samp_kv *kv, int rope, double theta, int32_t pos, uint32_t cell)
+{
+    float k[2 * HEAD], v[2 * HEAD];
+    for (uint32_t i = 0; i < 2 * HEAD; i++) {
+        k[i] = (float)turned(rope, theta, pos, i % HEAD);
+        v[i] = (float)(pos + (int32_t)i);
+    }
+    for (uint32_t layer = 0; layer < 2; layer++) assert_ok(samp_kv_put(kv, layer, cell, k, v));
+}
+
+/* each cell's keys are those of its position; the token's number in the values is the one that was put there */
+static void check_turned(samp_kv *kv, int rope, double theta, double tolerance, const int32_t *born)
+{
+    for (uint32_t cell = 0; cell < kv->size; cell++) {
+        float k[2 * HEAD], v[2 * HEAD];
+        if (kv->cells[cell].pos < 0) continue;
+        for (uint32_t layer = 0; layer < 2; layer++) {
+            assert_ok(samp_kv_get(kv, layer, cell, k, v));
+            for (uint32_t i = 0; i < (layer ? HEAD : 2 * HEAD); i++)
+                assert_near(k[i], turned(rope, theta, kv->cells[cell].pos, i % HEAD), tolerance);
+            for (uint32_t i = 0; i < 2 * HEAD; i++) assert_same(v[i], (float)(born[cell] + (int32_t)i));
+        }
+    }
+}
+
+/* Shifted keys are those of a token at the new position. */
+static void test_rotation(void **state)
+{
+    (void)state;
+    uint32_t n_k[2] = { 2 * HEAD, HEAD }, n_v[2] = { 2 * HEAD, 2 * HEAD };
+    for (int kind = 0; kind < 8; kind++) {
+        int rope = kind & 1 ? SAMP_ROPE_ADJACENT : SAMP_ROPE_HALF;
+        double theta = kind & 2 ? 10000.0 : 500.0, tolerance = kind & 4 ? 2e-3 : 4e-7;
+        samp_kv_params params = plain_params(40);
+        params.n_layer = 2;
+        params.n_embd_k = n_k;
+        params.n_embd_v = n_v;
+        params.type_k = kind & 4 ? SAMP_F16 : SAMP_F32;
+        params.rope = (samp_kv_rope)rope;
+        params.n_embd_head = HEAD;
+        params.n_rot = N_ROT;
+        if (theta != 10000.0) params.rope_theta = (float)theta;
+        samp_kv *kv = samp_kv_init(&params, NULL);
+        int32_t born[40];
+        assert_ok(put(kv, 0, 3, 30));
+        for (int32_t i = 0; i < 30; i++) put_turned(kv, rope, theta, born[i] = i + 3, (uint32_t)i);
+        check_turned(kv, rope, theta, tolerance / 2, born);
+        assert_ok(samp_kv_update(kv));
+        check_turned(kv, rope, theta, tolerance / 2, born);
+
+        assert_ok(samp_kv_seq_rm(kv, 0, 5, 15));
+        assert_ok(samp_kv_seq_add(kv, 0, 15, -1, -10));
+        assert_ok(samp_kv_update(kv));
+        assert_false(kv->has_shift);
+        check_turned(kv, rope, theta, tolerance, born);
+        assert_ok(samp_kv_seq_add(kv, 0, -1, 8, 1)); /* two steps before one update, different for each part */
+        assert_ok(samp_kv_seq_add(kv, 0, -1, -1, 1000));
+        assert_ok(samp_kv_seq_div(kv, 0, 1010, -1, 3));
+        assert_ok(samp_kv_update(kv));
+        check_turned(kv, rope, theta, 2 * tolerance, born);
+        assert_num(samp_kv_seq_pos_max(kv, 0), 1009);
+        assert_num(samp_kv_seq_pos_min(kv, 0), 1010 / 3);
+        samp_kv_free(kv);
+    }
+}
+
+/* Without rope a shift leaves the keys. */
+static void test_no_rotation(void **state)
+{
+    (void)state;
+    uint32_t n = 4;
+    float k[4] = { 1, 2, 3, 4 }, got[4];
+    samp_kv_params params = plain_params(4);
+    params.n_layer = 1;
+    params.n_embd_k = params.n_embd_v = &n;
+    samp_kv *kv = samp_kv_init(&params, NULL);
+    assert_ok(put(kv, 0, 0, 1));
+    assert_ok(samp_kv_put(kv, 0, 0, k, k));
+    assert_ok(samp_kv_seq_add(kv, 0, -1, -1, 5));
+    assert_ok(samp_kv_update(kv));
+    assert_num(kv->cells[0].delta, 0);
+    assert_ok(samp_kv_get(kv, 0, 0, got, NULL));
+    assert_memory_equal(k, got, sizeof k);
+    assert_status(samp_kv_update(NULL), SAMP_E_NULL);
+    assert_status(samp_kv_defrag(NULL), SAMP_E_NULL);
+    samp_kv_free(kv);
+}
+
+/* ------------------------------------------------------------------------------------------- bad input */
+
+static samp_kv_params good_params(void)
+{
+    static const uint32_t embd[2] = { 16, 24 };
+    samp_kv_params params = plain_params(8);
+    params.n_layer = 2;
+    params.n_embd_k = params.n_embd_v = embd;
+    params.rope = SAMP_ROPE_HALF;
+    params.n_embd_head = 8;
+    return params;
+}
+
+static void expect_bad(const samp_kv_params *params, const char *want, int want_status)
+{
     const char *field = "";
     int status = SAMP_OK;
-    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
-        assert_status(samp_kv_check_params(&cases[i].params, &field), SAMP_E_RANGE);
-        assert_text(field, cases[i].field);
-        assert_null(samp_kv_init(&cases[i].params, &status));
-        assert_status(status, SAMP_E_RANGE);
-    }
-    assert_null(samp_kv_init(NULL, &status));
-    assert_status(status, SAMP_E_NULL);
-    assert_status(samp_kv_check_params(NULL, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_check_params(params, &field), want_status);
+    assert_text(field, want);
+    assert_status(samp_kv_check_params(params, NULL), want_status);
+    assert_null(samp_kv_init(params, &status));
+    assert_status(status, want_status);
+    assert_null(samp_kv_init(params, NULL));
+    assert_num(heap_live, 0);
+}
+
+#define EXPECT_BAD(member, value, status)                                                                            \
+    do {                                                                                                             \
+        samp_kv_params params = good_params();                                                                       \
+        params.member = (value);                                                                                     \
+        expect_bad(&params, #member, (status));                                                                      \
+    } while (0)
+
+static void test_bad_params(void **state)
+{
+    (void)state;
+    static const uint32_t none[2] = { 16, 0 }, huge[2] = { 16, (1u << 20) + 8 };
+    static _Alignas(64) char memory[8192];
+    samp_kv_params good = good_params();
+    samp_kv *kv = samp_kv_init(&good, NULL);
+    assert_non_null(kv);
+    samp_kv_free(kv);
+    EXPECT_BAD(n_cells, 0, SAMP_E_RANGE);
+    EXPECT_BAD(n_cells, (1u << 26) + 1, SAMP_E_RANGE);
+    EXPECT_BAD(n_seq_max, 65, SAMP_E_RANGE);
+    EXPECT_BAD(padding, (1u << 16) + 1, SAMP_E_RANGE);
+    EXPECT_BAD(n_layer, 4097, SAMP_E_RANGE);
+    EXPECT_BAD(n_embd_k, NULL, SAMP_E_NULL);
+    EXPECT_BAD(n_embd_v, NULL, SAMP_E_NULL);
+    EXPECT_BAD(n_embd_k, none, SAMP_E_RANGE);
+    EXPECT_BAD(n_embd_v, huge, SAMP_E_RANGE);
+    EXPECT_BAD(type_k, SAMP_BF16, SAMP_E_DTYPE);
+    EXPECT_BAD(type_v, SAMP_F64, SAMP_E_DTYPE);
+    EXPECT_BAD(rope, (samp_kv_rope)3, SAMP_E_RANGE);
+    EXPECT_BAD(n_embd_head, 0, SAMP_E_RANGE);
+    EXPECT_BAD(n_embd_head, 16, SAMP_E_RANGE); /* 24 is no multiple */
+    EXPECT_BAD(n_rot, 10, SAMP_E_RANGE);
+    EXPECT_BAD(n_rot, 3, SAMP_E_RANGE);
+    EXPECT_BAD(rope_theta, NAN, SAMP_E_NAN);
+    EXPECT_BAD(rope_theta, -1.0f, SAMP_E_RANGE);
+    EXPECT_BAD(rope_theta, INFINITY, SAMP_E_RANGE);
+    EXPECT_BAD(defrag_threshold, NAN, SAMP_E_NAN);
+    EXPECT_BAD(defrag_threshold, 1.0f, SAMP_E_RANGE);
+    EXPECT_BAD(defrag_threshold, -0.1f, SAMP_E_RANGE);
+    EXPECT_BAD(memory, memory + 4, SAMP_E_RANGE);
+    good.memory = memory;
+    good.memory_size = samp_kv_size(&good, NULL, NULL) - 1;
+    expect_bad(&good, "memory_size", SAMP_E_WORKSPACE);
+    expect_bad(NULL, "params", SAMP_E_NULL);
+
+    int status = SAMP_OK;
+    good = good_params();
+    heap_fails = true;
+    assert_null(samp_kv_init(&good, &status));
+    heap_fails = false;
+    assert_status(status, SAMP_E_NOMEM);
 }
 
 static void test_null(void **state)
@@ -570,11 +954,13 @@ static void test_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_of_six),  cmocka_unit_test(test_attended_length),
-        cmocka_unit_test(test_search_wraps),  cmocka_unit_test(test_scattered),
-        cmocka_unit_test(test_fork),          cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_bad_params),    cmocka_unit_test(test_null),
-        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_trace_of_six), cmocka_unit_test(test_attended_length),
+        cmocka_unit_test(test_search_wraps), cmocka_unit_test(test_scattered),
+        cmocka_unit_test(test_fork),         cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_halves),       cmocka_unit_test(test_size),
+        cmocka_unit_test(test_put_get),      cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_no_rotation),  cmocka_unit_test(test_bad_params),
+        cmocka_unit_test(test_null),         cmocka_unit_test(test_against_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
