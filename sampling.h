@@ -697,6 +697,25 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
    samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
 SAMP_API int samp_kv_update(samp_kv *kv);
 SAMP_API int samp_kv_defrag(samp_kv *kv);
+
+/* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
+   its position or before (causal attention). Call it after samp_kv_find_slot, when the batch has its cells.
+     out      bits [n_tokens x ceil(n / 32)]: bit c % 32 of word c / 32 is cell c, the bits behind n are 0;
+              bias [n_tokens x n]: 0, or -infinity where the bit is not set. Either may be NULL.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE as samp_kv_find_slot (but positions may come in any order). */
+SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias);
+
+/* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- a sequence as bytes: its positions, keys and values,
+   whatever cells they are in, with a version and a checksum. The same bytes on every machine.
+     save     writes samp_kv_state_size bytes.
+     load     makes them the sequence seq, in place of what that was, in any free cells. The cache may have another
+              size, padding or v_trans; its layers, types and rope must be those of the saved one.
+     Returns  the size, or 0 if kv is NULL or the sequence unknown. The others SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
+              SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
+              too few cells would be free. After an error nothing has changed. */
+SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
+SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
+SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #endif /* SAMPLING_KV */
 
 #ifdef __cplusplus
@@ -1014,6 +1033,21 @@ static uint16_t sampi_f32_to_f16(float x)
     u >>= shift;
     u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
     return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+}
+
+/* 64 bits that tell damage: each word of eight bytes goes through a bijection, so a change within one word always
+   shows, and any other with probability 1 - 2^-64. */
+static uint64_t sampi_checksum(const void *bytes, size_t n)
+{
+    const char *p = (const char *)bytes;
+    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t x = 0;
+        memcpy(&x, p + at, n - at < 8 ? n - at : 8);
+        h = (h ^ x) * 0xD1342543DE82EF95u;
+        h ^= h >> 32;
+    }
+    return h;
 }
 #endif
 
@@ -5838,9 +5872,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 }
 
 /* ====================================================================================================== >>kv
-   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of sequences
-   and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the keys and
-   values: samp_kv_update brings these up to date before the next batch. */
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of
+   sequences and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the
+   keys and values: samp_kv_update brings these up to date before the next batch. */
 #ifdef SAMPLING_KV
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. */
@@ -6008,6 +6042,8 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
+SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
+                    "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
 SAMP_API void samp_kv_clear(samp_kv *kv)
@@ -6382,6 +6418,185 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
     kv->do_defrag = true;
+    return SAMP_OK;
+}
+
+/* ---- the mask ---- */
+
+SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
+{
+    int status = sampi_kv_check_batch(kv, batch);
+    if (status) return status;
+    size_t n = kv->n, words = (n + 31) / 32;
+    if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
+    for (size_t t = 0; t < batch->n_tokens; t++) {
+        uint64_t set = batch->seq[t];
+        for (size_t c = 0; c < n; c++) {
+            bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
+            if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
+            if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
+        }
+    }
+    return SAMP_OK;
+}
+
+/* ---- a sequence as bytes ----
+   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+       fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
+       for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
+       a checksum of all that, 64 bits. */
+
+#define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
+#define SAMPI_KV_VERSION 1u
+
+/* What must be the same in the cache that loads. */
+static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
+{
+    const samp_kv_params *set = &kv->set;
+    bool rope = set->rope != SAMP_ROPE_NONE;
+    uint32_t theta;
+    memcpy(&theta, &set->rope_theta, 4);
+    switch (i) {
+        case 0: return SAMPI_KV_MAGIC;
+        case 1: return SAMPI_KV_VERSION;
+        case 2: return (uint32_t)set->type_k;
+        case 3: return (uint32_t)set->type_v;
+        case 4: return (uint32_t)set->rope;
+        case 5: return rope ? set->n_embd_head : 0;
+        case 6: return rope ? set->n_rot : 0;
+        case 7: return rope ? theta : 0;
+        case 8: return set->n_layer;
+        default: return (uint32_t)kv->rows[i - 9].n;
+    }
+}
+
+static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
+
+static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
+{
+    size_t per_cell = 8;
+    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++) per_cell += kv->rows[i].n * (kv->rows[i].half ? 2 : 4);
+    return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
+}
+
+static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < kv->size; i++) n += kv->cells[i].seq >> seq & 1;
+    return n;
+}
+
+SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
+{
+    int32_t p0 = -1, p1 = -1;
+    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return 0;
+    return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
+}
+
+static void sampi_kv_write(char **to, const void *from, size_t n)
+{
+    memcpy(*to, from, n);
+    *to += n;
+}
+
+static uint32_t sampi_kv_word(const char *bytes, size_t i)
+{
+    uint32_t x;
+    memcpy(&x, bytes + 4 * i, 4);
+    return x;
+}
+
+/* The same rows packed: cells one behind the other. */
+static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *r, char *data)
+{
+    sampi_kv_rows packed = *r;
+    packed.data = data;
+    packed.step = r->half ? 2 : 4;
+    packed.stride = packed.n * packed.step;
+    return packed;
+}
+
+SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
+{
+    const sampi_kv *kv = sampi_kv_of(cache);
+    int32_t p0 = -1, p1 = -1;
+    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    if (!status && !bytes) status = SAMP_E_NULL;
+    if (status) return status;
+    uint32_t n = sampi_kv_count(cache, seq);
+    size_t all = sampi_kv_state_bytes(kv, n);
+    char *to = (char *)bytes;
+    if (size < all) return SAMP_E_WORKSPACE;
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
+        uint32_t field = sampi_kv_field(kv, i);
+        sampi_kv_write(&to, &field, 4);
+    }
+    sampi_kv_write(&to, &n, 4);
+    for (uint32_t i = 0; i < cache->size; i++)
+        if (cache->cells[i].seq >> seq & 1) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
+    for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+        sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
+        size_t at = 0;
+        for (uint32_t i = 0; i < cache->size; i++)
+            if (cache->cells[i].seq >> seq & 1) sampi_kv_copy(&packed, at++, &kv->rows[k], i);
+        to += n * packed.stride;
+    }
+    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
+    sampi_kv_write(&to, &sum, 8);
+    return SAMP_OK;
+}
+
+/* Is that a state which kv could have saved? *n becomes its number of cells. */
+static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
+{
+    size_t fields = sampi_kv_n_fields(kv);
+    uint64_t sum;
+    if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
+    for (size_t i = 0; i < fields; i++)
+        if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
+    *n = sampi_kv_word(bytes, fields);
+    if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
+    memcpy(&sum, bytes + size - 8, 8);
+    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    for (uint32_t i = 0; i < *n; i++) {
+        int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
+        int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
+        if (pos < 0 || pos >= INT32_MAX || born < 0 || born >= INT32_MAX) return SAMP_E_FORMAT;
+    }
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
+{
+    sampi_kv *kv = (sampi_kv *)cache;
+    int32_t p0 = -1, p1 = -1;
+    uint32_t n, room = 0;
+    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    if (!status) status = bytes ? sampi_kv_check_state(kv, (const char *)bytes, size, &n) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t set = (uint64_t)1 << seq;
+    for (uint32_t i = 0; i < cache->size; i++) room += (cache->cells[i].seq & ~set) == 0;
+    if (room < n) return SAMP_E_FULL;
+
+    samp_kv_seq_rm(cache, seq, -1, -1);
+    size_t at = sampi_kv_n_fields(kv) + 1; /* in words; the first row comes behind the cells */
+    char *row = (char *)(uintptr_t)bytes + 4 * at + 8 * (size_t)n;
+    for (uint32_t i = 0, cell = cache->head; i < n; cell = (cell + 1) % cache->size) {
+        if (cache->cells[cell].pos >= 0) continue;
+        char *data = row;
+        for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+            sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
+            sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+            data += n * packed.stride;
+        }
+        cache->cells[cell].pos = (int32_t)sampi_kv_word((const char *)bytes, at++);
+        cache->cells[cell].delta = (int32_t)sampi_kv_word((const char *)bytes, at++);
+        cache->cells[cell].seq = set;
+        cache->has_shift |= cache->cells[cell].delta != 0;
+        i++;
+    }
+    cache->used += n;
+    sampi_kv_attend(cache);
     return SAMP_OK;
 }
 

@@ -746,15 +746,16 @@ static void test_put_get(void **state)
     assert_num(heap_live, 0);
 }
 
-enum { HEAD = 8, N_ROT = 6 };
+enum { HEAD = 8 };
+static uint32_t n_rot; /* of a head's elements */
 
 /* key element i of a head, of a token at that position: a fixed vector, turned */
 static double turned(int rope, double theta, int32_t pos, uint32_t i)
 {
-    uint32_t which = rope == SAMP_ROPE_ADJACENT ? i / 2 : i % (N_ROT / 2);
-    bool second = rope == SAMP_ROPE_ADJACENT ? i % 2 : i >= N_ROT / 2;
-    double x = sin(3.0 * which + 1), y = cos(5.0 * which + 2), angle = pos * pow(theta, -2.0 * which / N_ROT);
-    if (i >= N_ROT) return 0.25 * i; /* not rotated */
+    uint32_t which = rope == SAMP_ROPE_ADJACENT ? i / 2 : i % (n_rot / 2);
+    bool second = rope == SAMP_ROPE_ADJACENT ? i % 2 : i >= n_rot / 2;
+    double x = sin(3.0 * which + 1), y = cos(5.0 * which + 2), angle = pos * pow(theta, -2.0 * which / n_rot);
+    if (i >= n_rot) return 0.25 * i; /* not rotated */
     return second ? x * sin(angle) + y * cos(angle) : x * cos(angle) - y * sin(angle);
 }
 
@@ -788,7 +789,7 @@ static void test_rotation(void **state)
 {
     (void)state;
     uint32_t n_k[2] = { 2 * HEAD, HEAD }, n_v[2] = { 2 * HEAD, 2 * HEAD };
-    for (int kind = 0; kind < 8; kind++) {
+    for (int kind = 0; kind < 16; kind++) {
         int rope = kind & 1 ? SAMP_ROPE_ADJACENT : SAMP_ROPE_HALF;
         double theta = kind & 2 ? 10000.0 : 500.0, tolerance = kind & 4 ? 2e-3 : 4e-7;
         samp_kv_params params = plain_params(40);
@@ -798,7 +799,8 @@ static void test_rotation(void **state)
         params.type_k = kind & 4 ? SAMP_F16 : SAMP_F32;
         params.rope = (samp_kv_rope)rope;
         params.n_embd_head = HEAD;
-        params.n_rot = N_ROT;
+        params.n_rot = kind & 8 ? 0 : 6;
+        n_rot = kind & 8 ? HEAD : 6;
         if (theta != 10000.0) params.rope_theta = (float)theta;
         samp_kv *kv = samp_kv_init(&params, NULL);
         int32_t born[40];
@@ -843,6 +845,274 @@ static void test_no_rotation(void **state)
     assert_memory_equal(k, got, sizeof k);
     assert_status(samp_kv_update(NULL), SAMP_E_NULL);
     assert_status(samp_kv_defrag(NULL), SAMP_E_NULL);
+    samp_kv_free(kv);
+}
+
+/* -------------------------------------------------------------------------------------------------- mask */
+
+static void test_mask(void **state)
+{
+    (void)state;
+    enum { N = 100, TOKENS = 5 };
+    test_rng rng = test_rng_make(7200);
+    samp_kv_params params = plain_params(N);
+    params.padding = 7;
+    samp_kv *kv = samp_kv_init(&params, NULL);
+    for (int32_t s = 0; s < 5; s++) assert_ok(put(kv, s, 3 * s, 5 + (uint32_t)s));
+    for (int32_t s = 0; s < 5; s++) assert_ok(samp_kv_seq_cp(kv, s, (s + 1) % 5, -1, -1));
+    assert_ok(samp_kv_seq_rm(kv, 2, 7, 9));
+    for (int round = 0; round < 200; round++) {
+        int32_t pos[TOKENS];
+        uint64_t set[TOKENS];
+        uint32_t bits[TOKENS * 4 + 1];
+        float bias[TOKENS * N + 1];
+        samp_kv_batch batch = { TOKENS, pos, set };
+        uint32_t words = (kv->n + 31) / 32;
+        assert_true(kv->n < N && kv->n % 32); /* the last word has bits to spare */
+        for (int t = 0; t < TOKENS; t++) {
+            pos[t] = (int32_t)test_below(&rng, 25);
+            set[t] = (uint64_t)1 << test_below(&rng, 6);
+            if (test_below(&rng, 2)) set[t] |= (uint64_t)1 << test_below(&rng, 6);
+        }
+        memset(bits, 0x5a, sizeof bits);
+        for (size_t i = 0; i < TEST_COUNT(bias); i++) bias[i] = 7.0f;
+        assert_ok(samp_kv_mask(kv, &batch, bits, NULL));
+        assert_ok(samp_kv_mask(kv, &batch, NULL, bias));
+        assert_num(bits[TOKENS * words], 0x5a5a5a5a);
+        assert_same(bias[TOKENS * kv->n], 7.0f);
+        for (uint32_t t = 0; t < TOKENS; t++) {
+            for (uint32_t c = 0; c < 32 * words; c++) {
+                bool want = c < kv->n && kv->cells[c].pos >= 0 && kv->cells[c].pos <= pos[t];
+                for (int s = 0; s < 6; s++)
+                    if ((set[t] >> s & 1) && (c >= kv->n || !(kv->cells[c].seq >> s & 1))) want = false;
+                assert_num(bits[t * words + c / 32] >> c % 32 & 1, want);
+                if (c < kv->n) assert_same(bias[t * kv->n + c], want ? 0.0f : -INFINITY);
+            }
+        }
+    }
+    int32_t pos = 0;
+    uint64_t none = 0, one = 1;
+    samp_kv_batch bad = { 1, &pos, &none }, good = { 1, &pos, &one };
+    assert_status(samp_kv_mask(kv, &bad, NULL, NULL), SAMP_E_RANGE);
+    assert_status(samp_kv_mask(NULL, &good, NULL, NULL), SAMP_E_NULL);
+    assert_status(samp_kv_mask(kv, NULL, NULL, NULL), SAMP_E_NULL);
+    samp_kv_free(kv);
+}
+
+/* ------------------------------------------------------------------------------------------------- state */
+
+static const uint32_t state_k[2] = { 4, 8 }, state_v[2] = { 3, 5 };
+
+static samp_kv_params state_params(uint32_t n_cells, bool v_trans)
+{
+    samp_kv_params params = plain_params(n_cells);
+    params.n_layer = 2;
+    params.n_embd_k = state_k;
+    params.n_embd_v = state_v;
+    params.type_k = SAMP_F16;
+    params.rope = SAMP_ROPE_ADJACENT;
+    params.n_embd_head = 4;
+    params.v_trans = v_trans;
+    return params;
+}
+
+static void fill(samp_kv *kv, uint32_t cell, int32_t seed)
+{
+    float k[8], v[5];
+    for (uint32_t layer = 0; layer < 2; layer++) {
+        for (int i = 0; i < 8; i++) k[i] = (float)(seed + i + (int)layer);
+        for (int i = 0; i < 5; i++) v[i] = 0.1f * (float)(seed + i - 3 * (int)layer);
+        assert_ok(samp_kv_put(kv, layer, cell, k, v));
+    }
+}
+
+/* Sequence 1 of a cache with other sequences, holes, a fork and a pending shift; 7 cells. */
+static samp_kv *state_cache(void)
+{
+    samp_kv_params params = state_params(20, true);
+    samp_kv *kv = samp_kv_init(&params, NULL);
+    assert_ok(put(kv, 0, 0, 6));
+    assert_ok(samp_kv_seq_cp(kv, 0, 1, -1, 4));
+    assert_ok(put(kv, 2, 0, 3));
+    assert_ok(put(kv, 1, 4, 5));
+    assert_ok(samp_kv_seq_rm(kv, 1, 2, 4));
+    assert_ok(samp_kv_seq_add(kv, 1, 4, -1, -2));
+    for (uint32_t i = 0; i < kv->size; i++) fill(kv, i, 10 * (int32_t)i);
+    return kv;
+}
+
+/* Both sequences have the same positions, shifts, keys and values, whatever the cells. */
+static void check_same(const samp_kv *a, int32_t seq_a, const samp_kv *b, int32_t seq_b)
+{
+    int n = 0;
+    for (uint32_t i = 0; i < a->size; i++) {
+        if (!(a->cells[i].seq >> seq_a & 1)) continue;
+        int found = 0;
+        for (uint32_t j = 0; j < b->size; j++) {
+            float ka[8] = { 0 }, kb[8] = { 0 }, va[5] = { 0 }, vb[5] = { 0 };
+            if (!(b->cells[j].seq >> seq_b & 1) || b->cells[j].pos != a->cells[i].pos) continue;
+            found++;
+            assert_num(b->cells[j].delta, a->cells[i].delta);
+            for (uint32_t layer = 0; layer < 2; layer++) {
+                assert_ok(samp_kv_get(a, layer, i, ka, va));
+                assert_ok(samp_kv_get(b, layer, j, kb, vb));
+                assert_memory_equal(ka, kb, sizeof ka);
+                assert_memory_equal(va, vb, sizeof va);
+            }
+        }
+        assert_num(found, 1);
+        n++;
+    }
+    for (uint32_t j = 0; j < b->size; j++) n -= (int)(b->cells[j].seq >> seq_b & 1);
+    assert_num(n, 0);
+}
+
+static void test_state(void **state)
+{
+    (void)state;
+    samp_kv *a = state_cache(), *b;
+    size_t size = samp_kv_state_size(a, 1);
+    char *bytes = malloc(size + 8);
+    assert_num(size, 4 * (9 + 4) + 4 + 7 * (8 + 2 * 12 + 4 * 8) + 8);
+    assert_status(samp_kv_state_save(a, 1, bytes, size - 1), SAMP_E_WORKSPACE);
+    memset(bytes + size, 0x5a, 8);
+    assert_ok(samp_kv_state_save(a, 1, bytes, size + 8));
+    for (int i = 0; i < 8; i++) assert_num(bytes[size + (size_t)i], 0x5a);
+
+    samp_kv_params other = state_params(9, false); /* another size and layout, some cells in use */
+    other.padding = 4;
+    b = samp_kv_init(&other, NULL);
+    assert_ok(put(b, 5, 0, 3));
+    assert_ok(samp_kv_seq_rm(b, 5, 1, 2));
+    for (uint32_t i = 0; i < b->size; i++) fill(b, i, -5 * (int32_t)i);
+    assert_ok(samp_kv_state_load(b, 3, bytes, size));
+    check_same(a, 1, b, 3);
+    assert_true(b->has_shift);
+    assert_num(b->used, 9);
+    assert_num(b->n, 9);
+    assert_num(samp_kv_seq_pos_max(b, 5), 2);
+    assert_ok(samp_kv_state_load(b, 3, bytes, size)); /* in place of itself: the cache is full */
+    check_same(a, 1, b, 3);
+    assert_status(samp_kv_state_load(b, 4, bytes, size), SAMP_E_FULL);
+    assert_num(samp_kv_seq_pos_max(b, 4), -1);
+
+    assert_ok(samp_kv_update(a)); /* the pending shift came along */
+    assert_ok(samp_kv_update(b));
+    check_same(a, 1, b, 3);
+
+    size_t none = samp_kv_state_size(a, 40); /* a sequence without tokens is one too */
+    assert_true(none > 0 && none <= size);
+    assert_ok(samp_kv_state_save(a, 40, bytes, none));
+    assert_ok(samp_kv_state_load(b, 3, bytes, none));
+    assert_num(b->used, 2);
+    assert_num(samp_kv_seq_pos_max(b, 3), -1);
+    free(bytes);
+    samp_kv_free(a);
+    samp_kv_free(b);
+}
+
+/* bytes may begin at any address */
+static void refuse(samp_kv *kv, int32_t seq, const char *bytes, size_t size, int want)
+{
+    samp_kv before = *kv;
+    samp_kv_cell cells[20];
+    char k[20 * 12 * 2];
+    assert_true(kv->size <= 20);
+    memcpy(cells, kv->cells, kv->size * sizeof *cells);
+    memcpy(k, samp_kv_keys(kv, 0), kv->size * 4 * 2);
+    assert_status(samp_kv_state_load(kv, seq, bytes, size), want);
+    assert_memory_equal(&before, kv, sizeof before);
+    assert_memory_equal(cells, kv->cells, kv->size * sizeof *cells);
+    assert_memory_equal(k, samp_kv_keys(kv, 0), kv->size * 4 * 2);
+}
+
+/* a state whose checksum is right again after a change */
+static void sign(char *bytes, size_t size)
+{
+    uint64_t sum = sampi_checksum(bytes, size - 8);
+    memcpy(bytes + size - 8, &sum, 8);
+}
+
+#define REFUSE_FOREIGN(member, value)                                                                                \
+    do {                                                                                                             \
+        samp_kv_params params = state_params(20, false);                                                             \
+        params.member = (value);                                                                                     \
+        samp_kv *foreign = samp_kv_init(&params, NULL);                                                              \
+        assert_non_null(foreign);                                                                                    \
+        refuse(foreign, 1, bytes, size, SAMP_E_FORMAT);                                                              \
+        samp_kv_free(foreign);                                                                                       \
+    } while (0)
+
+static void test_state_damaged(void **state)
+{
+    (void)state;
+    static const uint32_t wide[2] = { 4, 12 }, values[2] = { 5, 3 };
+    enum { POS = 4 * (9 + 4) + 4 };
+    samp_kv *kv = state_cache();
+    size_t size = samp_kv_state_size(kv, 1);
+    char *bytes = calloc(1, size + 8);
+    assert_ok(samp_kv_state_save(kv, 1, bytes, size));
+    for (size_t i = 0; i < size; i++) {
+        for (int bit = 0; bit < 8; bit++) {
+            bytes[i] = (char)(bytes[i] ^ 1 << bit);
+            refuse(kv, 2, bytes, size, SAMP_E_FORMAT);
+            bytes[i] = (char)(bytes[i] ^ 1 << bit);
+        }
+        char *cut = malloc(i + 1); /* so that a read behind the end shows */
+        memcpy(cut + 1, bytes, i);
+        refuse(kv, 2, cut + 1, i, SAMP_E_FORMAT);
+        free(cut);
+    }
+    refuse(kv, 2, bytes, size + 1, SAMP_E_FORMAT);
+    sign(bytes, size + 8);
+    refuse(kv, 2, bytes, size + 8, SAMP_E_FORMAT);
+    assert_ok(samp_kv_state_save(kv, 1, bytes, size));
+    refuse(kv, 2, NULL, size, SAMP_E_NULL);
+    refuse(kv, 64, bytes, size, SAMP_E_RANGE);
+    refuse(kv, -1, bytes, size, SAMP_E_RANGE);
+
+    REFUSE_FOREIGN(type_k, SAMP_F32);
+    REFUSE_FOREIGN(type_v, SAMP_F16);
+    REFUSE_FOREIGN(rope, SAMP_ROPE_HALF);
+    REFUSE_FOREIGN(rope, SAMP_ROPE_NONE);
+    REFUSE_FOREIGN(rope_theta, 500.0f);
+    REFUSE_FOREIGN(n_rot, 2);
+    REFUSE_FOREIGN(n_embd_head, 2);
+    REFUSE_FOREIGN(n_layer, 1);
+    REFUSE_FOREIGN(n_embd_k, wide);
+    REFUSE_FOREIGN(n_embd_v, values);
+
+    samp_kv_params head_of_4 = state_params(20, false), head_of_2 = head_of_4; /* that is all the difference */
+    head_of_4.n_rot = head_of_2.n_rot = head_of_2.n_embd_head = 2;
+    samp_kv *a = samp_kv_init(&head_of_4, NULL), *b = samp_kv_init(&head_of_2, NULL);
+    size_t none = samp_kv_state_size(a, 0);
+    assert_ok(samp_kv_state_save(a, 0, bytes, none));
+    refuse(b, 0, bytes, none, SAMP_E_FORMAT);
+    samp_kv_free(a);
+    samp_kv_free(b);
+
+    static const int32_t bad[][2] = { { -1, 0 }, { INT32_MAX, 0 }, { 5, 6 }, { 5, INT32_MIN }, { 0, -INT32_MAX } };
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) { /* right by its checksum, and yet no state of a cache */
+        assert_ok(samp_kv_state_save(kv, 1, bytes, size));
+        memcpy(bytes + POS, bad[i], 8);
+        sign(bytes, size);
+        refuse(kv, 2, bytes, size, SAMP_E_FORMAT);
+    }
+    assert_ok(samp_kv_state_save(kv, 1, bytes, size));
+    bytes[POS - 1] = 0x10; /* 2^28 cells */
+    sign(bytes, size);
+    refuse(kv, 2, bytes, size, SAMP_E_FORMAT);
+    assert_ok(samp_kv_state_save(kv, 1, bytes, size));
+    sign(bytes, size);
+    assert_ok(samp_kv_state_load(kv, 2, bytes, size));
+
+    assert_num(samp_kv_state_size(NULL, 0), 0);
+    assert_num(samp_kv_state_size(kv, 64), 0);
+    assert_status(samp_kv_state_save(NULL, 0, bytes, size), SAMP_E_NULL);
+    assert_status(samp_kv_state_save(kv, 0, NULL, size), SAMP_E_NULL);
+    assert_status(samp_kv_state_save(kv, -1, bytes, size), SAMP_E_RANGE);
+    assert_status(samp_kv_state_load(NULL, 0, bytes, size), SAMP_E_NULL);
+    free(bytes);
     samp_kv_free(kv);
 }
 
@@ -954,13 +1224,15 @@ static void test_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_of_six), cmocka_unit_test(test_attended_length),
-        cmocka_unit_test(test_search_wraps), cmocka_unit_test(test_scattered),
-        cmocka_unit_test(test_fork),         cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_halves),       cmocka_unit_test(test_size),
-        cmocka_unit_test(test_put_get),      cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_no_rotation),  cmocka_unit_test(test_bad_params),
-        cmocka_unit_test(test_null),         cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_trace_of_six),  cmocka_unit_test(test_attended_length),
+        cmocka_unit_test(test_search_wraps),  cmocka_unit_test(test_scattered),
+        cmocka_unit_test(test_fork),          cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_halves),        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_put_get),       cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_mask),          cmocka_unit_test(test_state),
+        cmocka_unit_test(test_state_damaged), cmocka_unit_test(test_no_rotation),
+        cmocka_unit_test(test_bad_params),    cmocka_unit_test(test_null),
+        cmocka_unit_test(test_against_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
