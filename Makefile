@@ -9,7 +9,7 @@ B := build
 WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TEST_DEPS := sampling.h tests/test.h tests/makers.h $(wildcard tests/data/* tests/fuzz/*.h bench/*.h)
+TEST_DEPS := sampling.h $(wildcard tests/*.h tests/data/* tests/fuzz/*.h bench/*.h)
 # asked when a recipe runs: make deps may just have installed one
 COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
 
