@@ -39,7 +39,7 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>chain  >>fast  >>sample  >>verify                             applying them, samp_sample itself, drafts
        >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
@@ -302,6 +302,20 @@ typedef struct samp_logits {
     int32_t n_threads;       /* 0: OpenMP's choice; without OpenMP there is one */
 } samp_logits;
 
+/* Tokens that something cheaper proposes to follow, and what it drew them from: for samp_verify. */
+typedef struct samp_draft {
+    size_t n;                 /* how many; 0 is allowed */
+    const samp_token *tokens; /* [n] each in [0, n_vocab) */
+    const float *probs;       /* [n x n_vocab], or [n x n_top] with ids: in [0, 1]; NULL: each token was certain */
+    const samp_token *ids; /* [n x n_top] the tokens that probs belong to, the others had 0; NULL: probs is dense */
+    size_t n_top;          /* with ids: >= 1 */
+} samp_draft;
+
+typedef enum samp_verify_method {
+    SAMP_VERIFY_EXACT = 0, /* the tokens that there would be without a draft */
+    SAMP_VERIFY_RATIO = 1  /* their distribution, and more of the draft is accepted */
+} samp_verify_method;
+
 /* What samp_perf() reports. */
 typedef struct samp_perf_data {
     uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
@@ -325,6 +339,25 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 /* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
    token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
+
+/* samp_verify -- how much of a draft is right? Samples and accepts row after row, as long as the draft's token comes
+   out; then one token more.
+     in       logits [n + 1 x n_vocab]: row i is what the model says behind i tokens of the draft
+     out      [n + 1] the tokens of the draft that are accepted, then the next one; then -1
+     Exact    out is what samp_sample would give row by row, with any sampler and random source; probs are not used.
+     Ratio    with p what the chain leaves its last sampler to draw from, and q the draft's: accept the draft's token x
+              if u q(x) < p(x), u uniform in [0, 1), else draw from max(0, p - q), or from p where that is 0 everywhere.
+              If the chain selects with greedy or a custom sampler it is the same as exact.
+     Returns  how many are accepted, a. If row a (> 0) can't be sampled, out[a] is its status, the tokens before count.
+              Negative, and nothing has changed: the status of row 0; SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top,
+              method, a probability outside [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: ratio with MT19937.
+     State    that of a + 1 samp_sample calls: positions of rejected tokens are not used up.
+     Draws    Ratio: 128 bits of its own kind at each position, instead of the last sampler's.
+     Cost     Ratio: as samp_apply from the last sampler on; with ids, n_top steps for each candidate then.
+     Source   Leviathan et al. 2023, "Fast inference from transformers via speculative decoding"; vLLM's rejection
+              sampler (a certain token: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
+SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out);
 
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
@@ -2579,8 +2612,9 @@ struct sampi_sampler {
     bool off;          /* a disabled value: does nothing */
     samp_rng_kind rng;
     uint64_t seed, position;
-    uint64_t at_position; /* of the apply under way: the outermost chain's position, */
-    uint32_t at_ordinal;  /* and which of its kind this sampler is */
+    uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
+    uint32_t at_ordinal;             /* and which of its kind this sampler is */
+    const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;
     sampi_work work; /* of the sampler that samp_sample was called on */
     samp_perf_data perf;
@@ -3246,21 +3280,34 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* 128 random bits: a function of (seed, position, kind and ordinal of the sampler, attempt). */
-static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, kind of draw, the sampler's ordinal among its kind, attempt). */
+static void sampi_random_of(const sampi_sampler *s, uint32_t kind, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4];
     uint32_t key[2] = { (uint32_t)s->seed, (uint32_t)(s->seed >> 32) };
-    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32),
-                            s->kind->draws << 16 | s->at_ordinal, attempt };
+    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32), kind << 16 | s->at_ordinal,
+                            attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
-/* The candidate with the smallest id such that the q of all ids up to it sum to more than t, in an array of any
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+{
+    sampi_random_of(s, s->kind->draws, attempt, r);
+}
+
+/* The mass that a candidate has in a draw. */
+typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
+
+static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
+{
+    return sampi_envelope(*(const float *)max, d->logit);
+}
+
+/* The candidate with the smallest id such that the masses of all ids up to it sum to more than t, in an array of any
    order: digit by digit of the id, 8 bits at a time, the highest first. */
-static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+static size_t sampi_find(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
     int64_t lo = d[0].id, hi = d[0].id;
@@ -3273,7 +3320,7 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
     for (;; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
         uint64_t sum[256] = { 0 };
         for (size_t i = 0; i < cur->size; i++)
-            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += sampi_envelope(max, d[i].logit);
+            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
         int digit = 0;
         while (sum[digit] <= t) t -= sum[digit++];
         lo += (int64_t)digit << shift;
@@ -3290,14 +3337,20 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
    attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
    arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
    proposals fail. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur);
+
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
+    if (s->draft) {
+        sampi_draw_ratio(s, cur);
+        return;
+    }
     float max = cur->data[sampi_argmax(cur)].logit;
     uint64_t total = 0, random[2];
     for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
-        size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));
+        size_t i = sampi_find(cur, sampi_envelope_mass, &max, sampi_mulhi(random[0], total));
         float l = cur->data[i].logit;
         cur->selected = (int64_t)i;
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return;
@@ -3917,7 +3970,8 @@ SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
 SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
 #undef SAMPI_KIND
 /* clang-format on */
-#define SAMPI_DRAW_KINDS 6 /* one more than the largest number */
+#define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
+#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
 
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == &SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == &SAMPI_CUSTOM; }
@@ -4676,6 +4730,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     memcpy(c, s, size);
     c->base.ctx = c;
     memset(&c->work, 0, sizeof c->work);
+    c->draft = NULL;
     return &c->base;
 }
 
@@ -5755,7 +5810,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     sampi_save_state(s);
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
-        sampi_fast_select select = sampi_select_of(list[i]->kind);
+        sampi_fast_select select = list[i]->draft ? NULL : sampi_select_of(list[i]->kind);
         list[i]->at_position = s->position;
         list[i]->at_ordinal = ordinal[list[i]->kind->draws];
         status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
@@ -5869,6 +5924,123 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
     return sampi_sample(s, logits, n_vocab, false);
+}
+
+/* ================================================================================================== >>verify
+   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
+   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
+   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
+   nothing of it is left to draw. */
+
+/* One row of a draft. */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;    /* NULL: certain */
+    const samp_token *ids; /* [n_top], or NULL: dense */
+    size_t n_top;
+} sampi_draft;
+
+/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
+typedef struct sampi_residual {
+    const sampi_draft *draft;
+    float max;
+    uint64_t z; /* the sum of weights */
+} sampi_residual;
+
+/* q(id) in units of weight: floor(q z). */
+static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
+{
+    if (!draft->probs) return id == draft->token ? z : 0;
+    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
+    while (draft->ids && i < n && draft->ids[i] != id) i++;
+    if (i == n) return 0;
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
+}
+
+static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_residual *r = (const sampi_residual *)draw;
+    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
+    return w > q ? w - q : 0;
+}
+
+/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
+   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
+   total. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2], total = 0;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
+    for (size_t i = 0; i < cur->size; i++) {
+        const samp_token_data *d = &cur->data[i];
+        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
+        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
+            cur->selected = (int64_t)i;
+            return;
+        }
+        total += sampi_residual_mass(&residual, d);
+    }
+    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+        residual.draft = NULL;
+        total = sums.z;
+    }
+    cur->selected = (int64_t)sampi_find(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
+}
+
+static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
+    if (draft->n && !draft->tokens) return SAMP_E_NULL;
+    if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    for (size_t i = 0; i < draft->n; i++)
+        if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
+    if (draft->ids && !draft->probs) return SAMP_E_NULL;
+    if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
+        if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
+        if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
+        if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
+static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
+{
+    bool philox = s->rng == SAMP_RNG_PHILOX;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    s->draft = draft;
+    return philox;
+}
+
+SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    bool ratio = method == SAMP_VERIFY_RATIO;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
+    for (;; a++) {
+        sampi_draft row = { -1, NULL, NULL, draft->n_top };
+        if (a < draft->n) row.token = draft->tokens[a];
+        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
+        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
+        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
+        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        if (a == draft->n || out[a] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
 }
 
 /* ====================================================================================================== >>kv
