@@ -6488,13 +6488,28 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i += piece / width) memcpy(t + i * to->step, f + i * from->step, piece);
 }
 
+/* One cell's elements as f32, from x or to x [n]. */
+static void sampi_kv_set(const sampi_kv_rows *r, size_t cell, const float *x)
+{
+    const sampi_kv_rows plain = { (char *)(uintptr_t)x, r->n, 0, 4, false };
+    if (!r->half) sampi_kv_copy(r, cell, &plain, 0);
+    for (size_t i = 0; r->half && i < r->n; i++) sampi_kv_store(r, cell, i, x[i]);
+}
+
+static void sampi_kv_read(const sampi_kv_rows *r, size_t cell, float *x)
+{
+    const sampi_kv_rows plain = { (char *)x, r->n, 0, 4, false };
+    if (!r->half) sampi_kv_copy(&plain, 0, r, cell);
+    for (size_t i = 0; r->half && i < r->n; i++) x[i] = sampi_kv_load(r, cell, i);
+}
+
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
     if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    for (size_t i = 0; k && i < r[0].n; i++) sampi_kv_store(&r[0], cell, i, k[i]);
-    for (size_t i = 0; v && i < r[1].n; i++) sampi_kv_store(&r[1], cell, i, v[i]);
+    if (k) sampi_kv_set(&r[0], cell, k);
+    if (v) sampi_kv_set(&r[1], cell, v);
     return SAMP_OK;
 }
 
@@ -6503,8 +6518,8 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
     const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
     if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    for (size_t i = 0; k && i < r[0].n; i++) k[i] = sampi_kv_load(&r[0], cell, i);
-    for (size_t i = 0; v && i < r[1].n; i++) v[i] = sampi_kv_load(&r[1], cell, i);
+    if (k) sampi_kv_read(&r[0], cell, k);
+    if (v) sampi_kv_read(&r[1], cell, v);
     return SAMP_OK;
 }
 

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "tales_model.h"
