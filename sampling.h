@@ -1068,8 +1068,8 @@ static uint16_t sampi_f32_to_f16(float x)
     return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
 }
 
-/* 64 bits that tell damage: each word of eight bytes goes through a bijection, so a change within one word always
-   shows, and any other with probability 1 - 2^-64. */
+/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
+   shows. */
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
     const char *p = (const char *)bytes;
@@ -1078,6 +1078,7 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
         h = (h ^ x) * 0xD1342543DE82EF95u;
+        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u;
         h ^= h >> 32;
     }
     return h;

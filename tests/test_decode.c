@@ -37,16 +37,13 @@ static int teardown(void **state)
 typedef struct storage {
     samp_dtype type;
     bool v_trans;
-    double tolerance, shifted; /* of the logits, relative to the largest */
+    double shifted; /* how much a shift may change the logits, relative to the largest */
 } storage;
 
 /* A shift rounds the keys of an f16 cache once more, in another direction than a fresh one did: it is as far from that
    as both are from f32 (3e-4 here). */
 static const storage ways[] = {
-    { SAMP_F32, false, 1e-5, 1e-5 },
-    { SAMP_F32, true, 1e-5, 1e-5 },
-    { SAMP_F16, false, 1e-4, 1e-3 },
-    { SAMP_F16, true, 1e-4, 1e-3 },
+    { SAMP_F32, false, 1e-5 }, { SAMP_F32, true, 1e-5 }, { SAMP_F16, false, 1e-3 }, { SAMP_F16, true, 1e-3 }
 };
 
 static samp_kv *cache(const storage *way, int n_cells)
@@ -110,10 +107,8 @@ static void check_within(const char *what, const storage *way, const float *got,
     if (!(off <= tolerance)) test_fail(__FILE__, __LINE__, "%s: %g, more than %g", what, off, tolerance);
 }
 
-static void check(const char *what, const storage *way, const float *got)
-{
-    check_within(what, way, got, way->tolerance);
-}
+/* To the bit: attention goes by position. */
+static void check(const char *what, const storage *way, const float *got) { check_within(what, way, got, 0.0); }
 
 #define EACH_WAY(way) for (const storage *way = ways; way < ways + TEST_COUNT(ways); way++)
 

@@ -1,7 +1,7 @@
 /* test_kv.c - the cache of sequences against a naive model of it: a list of (sequence, position, token) without cells.
    Random operations, every rule checked after each; the search for a slot against a plain one; each refusal leaves
    everything as it was.
-     SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 */
+     SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 (200,000 under AddressSanitizer) */
 #include <stdbool.h>
 #include <stdlib.h>
 static void *heap_malloc(size_t n);
@@ -14,6 +14,13 @@ static void heap_free(void *p);
 #include "test.h"
 
 enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
+
+#ifdef __SANITIZE_ADDRESS__
+#define MOST_STEPS 200000
+#else
+#define MOST_STEPS 1000000
+#endif
+#define STEPS (getenv("SAMP_TEST_QUICK") ? 20000 : MOST_STEPS)
 
 static long heap_live;
 static bool heap_fails;
@@ -430,7 +437,7 @@ static void test_against_model(void **state)
     n_list = 0;
     head = 0;
     next_tag = 1; /* below 2^24, which a float can count to */
-    for (long i = 0, n = getenv("SAMP_TEST_QUICK") ? 20000 : 1000000; i < n; i++) {
+    for (long i = 0; i < STEPS; i++) {
         random_step(&rng, kv);
         check_rules(kv);
     }
@@ -1011,6 +1018,29 @@ static void test_state(void **state)
     samp_kv_free(b);
 }
 
+/* Any one or two flipped bits change the checksum, and so do missing zeros. */
+static void test_checksum(void **state)
+{
+    (void)state;
+    enum { WORDS = 9, BITS = 64 * WORDS };
+    uint64_t words[WORDS + 1] = { 0 }, zeros[2] = { 0, 0 };
+    test_rng rng = test_rng_make(7300);
+    for (int i = 0; i < WORDS; i++) words[i] = i % 2 ? test_u64(&rng) : 0;
+    uint64_t sum = sampi_checksum(words, sizeof words - 8);
+    for (int a = 0; a < BITS; a++) {
+        for (int b = a; b < BITS; b++) {
+            words[a / 64] ^= (uint64_t)1 << a % 64;
+            if (b > a) words[b / 64] ^= (uint64_t)1 << b % 64;
+            assert_true(sampi_checksum(words, sizeof words - 8) != sum);
+            words[a / 64] ^= (uint64_t)1 << a % 64;
+            if (b > a) words[b / 64] ^= (uint64_t)1 << b % 64;
+        }
+    }
+    assert_u64(sampi_checksum(words, sizeof words - 8), sum);
+    for (size_t n = 0; n < 16; n++) assert_true(sampi_checksum(zeros, n) != sampi_checksum(zeros, n + 1));
+    assert_true(sampi_checksum(words, sizeof words) != sum);
+}
+
 /* bytes may begin at any address */
 static void refuse(samp_kv *kv, int32_t seq, const char *bytes, size_t size, int want)
 {
@@ -1224,15 +1254,15 @@ static void test_null(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trace_of_six),  cmocka_unit_test(test_attended_length),
-        cmocka_unit_test(test_search_wraps),  cmocka_unit_test(test_scattered),
-        cmocka_unit_test(test_fork),          cmocka_unit_test(test_shift),
-        cmocka_unit_test(test_halves),        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_put_get),       cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_mask),          cmocka_unit_test(test_state),
-        cmocka_unit_test(test_state_damaged), cmocka_unit_test(test_no_rotation),
-        cmocka_unit_test(test_bad_params),    cmocka_unit_test(test_null),
-        cmocka_unit_test(test_against_model),
+        cmocka_unit_test(test_trace_of_six), cmocka_unit_test(test_attended_length),
+        cmocka_unit_test(test_search_wraps), cmocka_unit_test(test_scattered),
+        cmocka_unit_test(test_fork),         cmocka_unit_test(test_shift),
+        cmocka_unit_test(test_halves),       cmocka_unit_test(test_size),
+        cmocka_unit_test(test_put_get),      cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_mask),         cmocka_unit_test(test_state),
+        cmocka_unit_test(test_checksum),     cmocka_unit_test(test_state_damaged),
+        cmocka_unit_test(test_no_rotation),  cmocka_unit_test(test_bad_params),
+        cmocka_unit_test(test_null),         cmocka_unit_test(test_against_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
