@@ -1078,8 +1078,7 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
         h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 32;
+        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
     }
     return h;
 }
@@ -3301,14 +3300,9 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 /* The mass that a candidate has in a draw. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
-static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
-{
-    return sampi_envelope(*(const float *)max, d->logit);
-}
-
 /* The candidate with the smallest id such that the masses of all ids up to it sum to more than t, in an array of any
    order: digit by digit of the id, 8 bits at a time, the highest first. */
-static size_t sampi_find(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
+static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
     int64_t lo = d[0].id, hi = d[0].id;
@@ -3333,6 +3327,16 @@ static size_t sampi_find(const samp_token_data_array *cur, sampi_mass mass, cons
     return i;
 }
 
+static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
+{
+    return sampi_envelope(*(const float *)max, d->logit);
+}
+
+static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+{
+    return sampi_find_by(cur, sampi_envelope_mass, &max, t);
+}
+
 /* The draw. With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose
    running sum of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next
    attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
@@ -3351,7 +3355,7 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
     for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
-        size_t i = sampi_find(cur, sampi_envelope_mass, &max, sampi_mulhi(random[0], total));
+        size_t i = sampi_find(cur, max, sampi_mulhi(random[0], total));
         float l = cur->data[i].logit;
         cur->selected = (int64_t)i;
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return;
@@ -5987,7 +5991,7 @@ static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
         residual.draft = NULL;
         total = sums.z;
     }
-    cur->selected = (int64_t)sampi_find(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
+    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
 }
 
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)

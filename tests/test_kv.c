@@ -1018,7 +1018,7 @@ static void test_state(void **state)
     samp_kv_free(b);
 }
 
-/* Any one or two flipped bits change the checksum, and so do missing zeros. */
+/* One or two flipped bits change the checksum, three in neighbouring words too, and so do missing zeros. */
 static void test_checksum(void **state)
 {
     (void)state;
@@ -1034,6 +1034,16 @@ static void test_checksum(void **state)
             assert_true(sampi_checksum(words, sizeof words - 8) != sum);
             words[a / 64] ^= (uint64_t)1 << a % 64;
             if (b > a) words[b / 64] ^= (uint64_t)1 << b % 64;
+        }
+    }
+    for (int a = 0; a < 64 * (WORDS - 1); a++) { /* a bit, and any two of the next word */
+        for (int b = 0; b < 64 * 64; b++) {
+            uint64_t two = (uint64_t)1 << b % 64 | (uint64_t)1 << b / 64;
+            words[a / 64] ^= (uint64_t)1 << a % 64;
+            words[a / 64 + 1] ^= two;
+            assert_true(sampi_checksum(words, sizeof words - 8) != sum);
+            words[a / 64] ^= (uint64_t)1 << a % 64;
+            words[a / 64 + 1] ^= two;
         }
     }
     assert_u64(sampi_checksum(words, sizeof words - 8), sum);
