@@ -617,8 +617,8 @@ typedef struct samp_kv {
     samp_kv_cell *cells; /* [size] */
 } samp_kv;
 
-/* How keys carry positions: a pair (a, b) of a head's elements is turned by pos * theta^(-2 i / n_rot), i = 0, 1, ...
-   (Su et al. 2021, RoPE). */
+/* How keys carry positions: pair i = 0, 1, ... of a head's elements is a point in the plane, turned by the angle
+   pos * theta^(-2 i / n_rot) radians (Su et al. 2021, RoPE). */
 typedef enum samp_kv_rope {
     SAMP_ROPE_NONE = 0,     /* they don't, or not this way */
     SAMP_ROPE_ADJACENT = 1, /* pair i is elements 2 i and 2 i + 1 (Llama's own weights) */
@@ -723,7 +723,8 @@ SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
 
 /* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
-     Shift    turns the keys of every cell with a delta by delta positions, in double; then delta is 0.
+     Shift    turns the keys of every cell with a delta by delta positions, in double, and rounds them to their type;
+              then delta is 0.
      Defrag   if asked for, or above defrag_threshold: the used cells become 0 .. used - 1. Only those behind move, in
               order, to the first holes. head = used (0 if full).
      Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
@@ -741,8 +742,8 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 /* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- a sequence as bytes: its positions, keys and values,
    whatever cells they are in, with a version and a checksum. The same bytes on every machine.
      save     writes samp_kv_state_size bytes.
-     load     makes them the sequence seq, in place of what that was, in any free cells. The cache may have another
-              size, padding or v_trans; its layers, types and rope must be those of the saved one.
+     load     makes them the sequence seq, in place of what that was, in any free cells. A pending shift is pending
+              again. The cache may have another size, padding or v_trans; its layers, types and rope must be the same.
      Returns  the size, or 0 if kv is NULL or the sequence unknown. The others SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
               SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
               too few cells would be free. After an error nothing has changed. */
