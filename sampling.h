@@ -637,6 +637,9 @@ __extension__ typedef unsigned __int128 sampi_u128;
 /* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
 #define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
 
+/* For what a loop over a row is made of: gcc -O2 would call it. */
+#define SAMPI_INLINE static inline __attribute__((always_inline))
+
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE(product);
@@ -849,24 +852,24 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
    Loops over a row, once per instruction set: the sections below hold the same functions in the same order, and each of
    them gives the same result to the last bit, but for the sums of sweep and moments, which are estimates with a bound.
 
-   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A tile is 256 elements, the last
-   one may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16 elements
-   behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
+   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
+   the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
+   elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
 
-     maxima    tile [16 * ceil(n / 256)] = for each tile the maxima of 16 disjoint parts of it (-infinity for an empty
-     one).
+     maxima    line [16 * ceil(n / 256)] = the maximum of each line of x (-infinity behind the last).
                Returns the row's maximum; NaN if the row has one.
-     sweep     maxima, and in the same pass estimates of z = sum e^(l - ref) and s = sum e^(l - ref) (ref - l) over the
-               unmasked elements, for l - ref <= 60: see sampi_sweep_error.
-     moments   maxima, and in the same pass estimates of moment [0] = how many are unmasked (exact), [1] = the sum of
-               x - pivot over these, [2] = the sum of its squares.
-     fold      out [m] = maxima of those tile [i] with i mod m = j; m a multiple of 16, n of m.
+     sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements, max the
+               largest l or more; their errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
+     moments   moment [0] = how many are unmasked (exact), and estimates of [1] = the sum of x - pivot over these, [2] =
+               the sum of its squares.
+     fold      out [j] = the maximum of those line [i] with i mod m = j, j < m; m a multiple of 16, n of m.
      collect   the elements with x >= least in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
                or base + i if id is NULL. x_out == x with id_out == id is fine.
+     pick      the same from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
      count     how many elements are >= least.
      weights   w [n] (slack 16) = sampi_weight(max, x).
-     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; 0 for a masked
-     element. mass      the sum of w [i] over x [i] >= least.
+     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
+     mass      the sum of w [i] over x [i] >= least.
      sums      sampi_sum's z, s and n for l = x * r.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l).
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
@@ -889,12 +892,14 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
 
 typedef struct sampi_kernels {
     const char *name;
-    float (*maxima)(const float *x, size_t n, float *tile);
-    float (*sweep)(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s);
-    float (*moments)(const float *x, size_t n, float pivot, float *tile, double *moment);
-    void (*fold)(const float *tile, size_t n, float *out, size_t m);
+    float (*maxima)(const float *x, size_t n, float *line);
+    void (*sweep)(const float *x, size_t n, float r, float max, double *z, double *s);
+    void (*moments)(const float *x, size_t n, float pivot, double *moment);
+    void (*fold)(const float *line, size_t n, float *out, size_t m);
     size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
                       int32_t *id_out);
+    size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                   int32_t *id_out);
     size_t (*count)(const float *x, size_t n, float least);
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
@@ -905,8 +910,9 @@ typedef struct sampi_kernels {
 } sampi_kernels;
 
 #define SAMPI_TILE    256
+#define SAMPI_LINE    16
 #define SAMPI_AHEAD   64       /* elements to prefetch ahead: 256 bytes, four lines */
-#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - ref below this as this: e^-86 is still a normal float */
+#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
 #define SAMPI_F1 0.693146978f
@@ -921,39 +927,33 @@ typedef struct sampi_kernels {
 
 /* ================================================================================================== >>scalar */
 
-static float sampi_maxima_scalar(const float *x, size_t n, float *tile)
+static float sampi_maxima_scalar(const float *x, size_t n, float *line)
 {
     float max = -INFINITY;
     bool nan = false;
-    for (size_t t = 0; t < n; t += SAMPI_TILE, tile += 16) {
-        size_t end = n - t < SAMPI_TILE ? n : t + SAMPI_TILE;
-        for (int j = 0; j < 16; j++) tile[j] = -INFINITY;
-        for (size_t i = t; i < end; i++) {
-            float *m = &tile[i % 16];
-            nan |= x[i] != x[i];
-            if (x[i] > *m) *m = x[i];
-        }
-        for (int j = 0; j < 16; j++)
-            if (tile[j] > max) max = tile[j];
+    for (size_t i = 0; i < (n + SAMPI_TILE - 1) / SAMPI_TILE * 16; i++) line[i] = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        float *m = &line[i / SAMPI_LINE];
+        nan |= x[i] != x[i];
+        if (x[i] > *m) *m = x[i];
+        if (x[i] > max) max = x[i];
     }
     return nan ? NAN : max;
 }
 
-static float sampi_sweep_scalar(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, double *z, double *s)
 {
     *z = *s = 0.0;
     for (size_t i = 0; i < n; i++) {
-        float d = sampi_roundf(x[i] * r) - ref;
+        float d = sampi_roundf(x[i] * r) - max;
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
-        double e = sampi_exp(0.0f, d < 0.0f ? d : -d) / (double)SAMPI_ONE;
-        if (d > 0.0f) e = 1.0 / e;
+        double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
         *s = fma(e, -(double)d, *s);
     }
-    return sampi_maxima_scalar(x, n, tile);
 }
 
-static float sampi_moments_scalar(const float *x, size_t n, float pivot, float *tile, double *moment)
+static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *moment)
 {
     moment[0] = moment[1] = moment[2] = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -963,15 +963,14 @@ static float sampi_moments_scalar(const float *x, size_t n, float pivot, float *
         moment[1] += v;
         moment[2] = fma(v, v, moment[2]);
     }
-    return sampi_maxima_scalar(x, n, tile);
 }
 
-static void sampi_fold_scalar(const float *tile, size_t n, float *out, size_t m)
+static void sampi_fold_scalar(const float *line, size_t n, float *out, size_t m)
 {
-    memcpy(out, tile, m * sizeof *out);
+    memcpy(out, line, m * sizeof *out);
     for (size_t i = m; i < n; i += m)
         for (size_t j = 0; j < m; j++)
-            if (tile[i + j] > out[j]) out[j] = tile[i + j];
+            if (line[i + j] > out[j]) out[j] = line[i + j];
 }
 
 static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
@@ -984,6 +983,17 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
         x_out[kept] = v;
         id_out[kept] = token;
         kept += v >= least;
+    }
+    return kept;
+}
+
+static size_t sampi_pick_scalar(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                                int32_t *id_out)
+{
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = n - at < SAMPI_LINE ? n - at : SAMPI_LINE;
+        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, least, x_out + kept, id_out + kept);
     }
     return kept;
 }
@@ -1066,134 +1076,155 @@ SAMPI_T static uint64_t sampi_hsum64_avx2(__m256i v)
     return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
 }
 
-SAMPI_T static float sampi_maxima_avx2(const float *x, size_t n, float *tile)
+/* The maxima of 8 lines: halves, then rows of four become columns. */
+SAMPI_T SAMPI_INLINE __m256 sampi_lines_avx2(const float *x, __m256 *nan)
+{
+    __m256 v[8];
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++, x += SAMPI_LINE) {
+        __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(x + 8);
+        _mm_prefetch((const char *)(x + SAMPI_AHEAD), _MM_HINT_T0);
+        *nan = _mm256_or_ps(*nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+        v[k] = _mm256_max_ps(a, b);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm256_max_ps(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
+#pragma GCC unroll 8
+    for (int k = 0; k < 2; k++)
+        v[k] = _mm256_max_ps(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
+                             _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
+    return _mm256_max_ps(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
+}
+
+/* The same for a tile, or what is left of the row. Returns the maximum of it, lane by lane. */
+SAMPI_T SAMPI_INLINE __m256 sampi_tile_avx2(const float *x, size_t left, float *line, __m256 *nan)
+{
+    float last[SAMPI_TILE];
+    if (left < SAMPI_TILE) {
+        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
+        x = last;
+    }
+    __m256 a = sampi_lines_avx2(x, nan), b = sampi_lines_avx2(x + 8 * SAMPI_LINE, nan);
+    _mm256_storeu_ps(line, a);
+    _mm256_storeu_ps(line + 8, b);
+    return _mm256_max_ps(a, b);
+}
+
+SAMPI_T static float sampi_maxima_avx2(const float *x, size_t n, float *line)
 {
     __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
-    size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
-        __m256 m0 = _mm256_set1_ps(-INFINITY), m1 = m0;
-        for (size_t j = i; j < i + SAMPI_TILE; j += 32) {
-            __m256 a = _mm256_loadu_ps(x + j), b = _mm256_loadu_ps(x + j + 8);
-            __m256 c = _mm256_loadu_ps(x + j + 16), d = _mm256_loadu_ps(x + j + 24);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            nan = _mm256_or_ps(nan,
-                               _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q)));
-            m0 = _mm256_max_ps(m0, _mm256_max_ps(a, b));
-            m1 = _mm256_max_ps(m1, _mm256_max_ps(c, d));
-        }
-        _mm256_storeu_ps(tile, m0);
-        _mm256_storeu_ps(tile + 8, m1);
-        all = _mm256_max_ps(all, _mm256_max_ps(m0, m1));
-    }
-    if (i < n) {
-        __m256 m = _mm256_set1_ps(-INFINITY);
-        _mm256_storeu_ps(tile + 8, m);
-        for (; i < n; i += 8) {
-            __m256 a = sampi_load_avx2(x + i, n - i);
-            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-            m = _mm256_max_ps(m, a);
-        }
-        _mm256_storeu_ps(tile, m);
-        all = _mm256_max_ps(all, m);
-    }
+    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16)
+        all = _mm256_max_ps(all, sampi_tile_avx2(x + i, n - i, line, &nan));
     return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
-SAMPI_T static __m256 sampi_expf_avx2(__m256 d)
+/* 8 floats as 4 doubles, summed in pairs. */
+SAMPI_INLINE SAMPI_T __m256d sampi_widen_avx2(__m256 v)
 {
-    __m256 t = _mm256_mul_ps(d, _mm256_set1_ps((float)SAMPI_LOG2E));
-    __m256 n = _mm256_round_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256 f = _mm256_sub_ps(t, n), p = _mm256_set1_ps(SAMPI_F5);
+    return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
+SAMPI_INLINE SAMPI_T __m256 sampi_expf_avx2(__m256 d)
+{
+    const __m256 log2e = _mm256_set1_ps((float)SAMPI_LOG2E), shift = _mm256_set1_ps(12582912.0f); /* 1.5 * 2^23 */
+    __m256 t = _mm256_fmadd_ps(d, log2e, shift);
+    __m256 f = _mm256_fmsub_ps(d, log2e, _mm256_sub_ps(t, shift)), p = _mm256_set1_ps(SAMPI_F5);
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F4));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F3));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F2));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F1));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1.0f));
     return _mm256_castsi256_ps(
-        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
 }
 
-SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+/* One step of sweep. */
+SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx2(__m256 l, __m256 max, __m256 *z, __m256 *s)
 {
-    const __m256 vr = _mm256_set1_ps(r), vref = _mm256_set1_ps(ref), least = _mm256_set1_ps(SAMPI_LEAST_D);
-    __m256 all = _mm256_set1_ps(-INFINITY);
+    SAMPI_OPAQUE(l);
+    __m256 d = _mm256_max_ps(_mm256_set1_ps(SAMPI_LEAST_D), _mm256_sub_ps(l, max));
+    __m256 e = sampi_expf_avx2(d);
+    *z = _mm256_add_ps(*z, e);
+    *s = _mm256_fnmadd_ps(e, d, *s);
+}
+
+SAMPI_T static void sampi_sweep_avx2(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
     __m256d z_all = _mm256_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m256 m[2], zt[2], st[2];
+    for (size_t i = 0; i < n;) {
+        __m256 z0 = _mm256_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 2; k++) m[k] = _mm256_set1_ps(-INFINITY), zt[k] = st[k] = _mm256_setzero_ps();
-        while (i < end) {
+        for (; i + 16 <= end; i += 16) {
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            for (int k = 0; k < 2 && i < end; k++, i += 8) {
-                __m256 a = sampi_load_avx2(x + i, end - i);
-                __m256 l = _mm256_mul_ps(a, vr);
-                SAMPI_OPAQUE(l);
-                __m256 d = _mm256_max_ps(least, _mm256_sub_ps(l, vref));
-                __m256 e = sampi_expf_avx2(d);
-                m[k] = _mm256_max_ps(m[k], a);
-                zt[k] = _mm256_add_ps(zt[k], e);
-                st[k] = _mm256_fnmadd_ps(e, d, st[k]);
-            }
+            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax, &z0, &s0);
+            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax, &z1, &s1);
         }
+        for (; i < end; i += 8)
+            sampi_sweep_add_avx2(_mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax, &z0, &s0);
         i = end;
-        __m256 ze = _mm256_add_ps(zt[0], zt[1]), se = _mm256_add_ps(st[0], st[1]);
-        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_castps256_ps128(ze)));
-        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_extractf128_ps(ze, 1)));
-        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_castps256_ps128(se)));
-        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_extractf128_ps(se, 1)));
-        for (int k = 0; k < 2; k++) {
-            _mm256_storeu_ps(tile + 8 * k, m[k]);
-            all = _mm256_max_ps(all, m[k]);
-        }
+        z_all = _mm256_add_pd(z_all, sampi_widen_avx2(_mm256_add_ps(z0, z1)));
+        s_all = _mm256_add_pd(s_all, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
     }
     *z = sampi_hsum_avx2(z_all);
     *s = sampi_hsum_avx2(s_all);
-    return *z != *z ? NAN : sampi_hmax_avx2(all); /* max (least, NaN) is NaN */
 }
 
-SAMPI_T static float sampi_moments_avx2(const float *x, size_t n, float pivot, float *tile, double *moment)
+/* One step of moments. */
+SAMPI_INLINE SAMPI_T void sampi_moments_add_avx2(__m256 a, __m256 pivot, __m256 *sum, __m256 *square, __m256i *count)
 {
-    const __m256 vp = _mm256_set1_ps(pivot), low = _mm256_set1_ps(-FLT_MAX);
-    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    __m256 in = _mm256_cmp_ps(a, _mm256_set1_ps(-FLT_MAX), _CMP_GE_OQ),
+           v = _mm256_and_ps(in, _mm256_sub_ps(a, pivot));
+    *sum = _mm256_add_ps(*sum, v);
+    *square = _mm256_fmadd_ps(v, v, *square);
+    *count = _mm256_sub_epi32(*count, _mm256_castps_si256(in));
+}
+
+SAMPI_T static void sampi_moments_avx2(const float *x, size_t n, float pivot, double *moment)
+{
+    const __m256 vp = _mm256_set1_ps(pivot);
     __m256d m1 = _mm256_setzero_pd(), m2 = m1;
-    size_t count = 0;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m256 m = _mm256_set1_ps(-INFINITY), sum = _mm256_setzero_ps(), square = sum;
+    __m256i count = _mm256_setzero_si256();
+    for (size_t i = 0; i < n;) {
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i < end; i += 8) {
-            __m256 a = sampi_load_avx2(x + i, end - i), in = _mm256_cmp_ps(a, low, _CMP_GE_OQ);
-            __m256 v = _mm256_and_ps(in, _mm256_sub_ps(a, vp));
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-            m = _mm256_max_ps(m, a);
-            sum = _mm256_add_ps(sum, v);
-            square = _mm256_fmadd_ps(v, v, square);
-            count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
+        for (; i + 16 <= end; i += 16) {
+            sampi_moments_add_avx2(_mm256_loadu_ps(x + i), vp, &s0, &q0, &count);
+            sampi_moments_add_avx2(_mm256_loadu_ps(x + i + 8), vp, &s1, &q1, &count);
         }
+        for (; i < end; i += 8) sampi_moments_add_avx2(sampi_load_avx2(x + i, end - i), vp, &s0, &q0, &count);
         i = end;
-        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
-        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
-        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_castps256_ps128(square)));
-        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_extractf128_ps(square, 1)));
-        _mm256_storeu_ps(tile, m);
-        _mm256_storeu_ps(tile + 8, _mm256_set1_ps(-INFINITY));
-        all = _mm256_max_ps(all, m);
+        m1 = _mm256_add_pd(m1, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
+        m2 = _mm256_add_pd(m2, sampi_widen_avx2(_mm256_add_ps(q0, q1)));
     }
-    moment[0] = (double)count;
+    int32_t lane[8];
+    _mm256_storeu_si256((__m256i *)(void *)lane, count);
+    moment[0] = 0.0;
+    for (int k = 0; k < 8; k++) moment[0] += (double)lane[k];
     moment[1] = sampi_hsum_avx2(m1);
     moment[2] = sampi_hsum_avx2(m2);
-    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
 }
 
-SAMPI_T static void sampi_fold_avx2(const float *tile, size_t n, float *out, size_t m)
+SAMPI_T static void sampi_fold_avx2(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 8) {
-        __m256 v = _mm256_loadu_ps(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(tile + i));
+        __m256 v = _mm256_loadu_ps(line + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(line + i));
         _mm256_storeu_ps(out + j, v);
     }
+}
+
+/* Write the lanes `in` to the front -> how many. */
+SAMPI_T static size_t sampi_pack_avx2(__m256 v, __m256i token, unsigned in, float *x_out, int32_t *id_out)
+{
+    /* the numbers of the kept lanes, one per byte */
+    uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
+    __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+    _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
+    _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32(token, order));
+    return (size_t)__builtin_popcount(in);
 }
 
 SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
@@ -1222,12 +1253,26 @@ SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int3
                 token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
             else if (id)
                 token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(end - i)), step));
-            /* the numbers of the kept lanes, one per byte, packed to the front */
-            uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
-            __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-            _mm256_storeu_ps(x_out + kept, _mm256_permutevar8x32_ps(v, order));
-            _mm256_storeu_si256((__m256i *)(void *)(id_out + kept), _mm256_permutevar8x32_epi32(token, order));
-            kept += (size_t)__builtin_popcount(in);
+            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
+        }
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_pick_avx2(const float *x, size_t n, const int32_t *line, size_t m, float least,
+                                      float *x_out, int32_t *id_out)
+{
+    const __m256 lo = _mm256_set1_ps(least);
+    const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE;
+        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
+        for (size_t i = at; i < at + SAMPI_LINE && i < n; i += 8) {
+            __m256 v = sampi_load_avx2(x + i, n - i);
+            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+            __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32((int32_t)i));
+            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
         }
     }
     return kept;
@@ -1424,142 +1469,153 @@ SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
 
-SAMPI_T static float sampi_maxima_avx512(const float *x, size_t n, float *tile)
+/* Two lines, each folded to 8 lanes; 256-bit loads spare the shuffles. */
+SAMPI_T SAMPI_INLINE __m512 sampi_two_lines_avx512(const float *x, const float *y, __mmask16 *nan)
+{
+    __m512 low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(x)), _mm256_loadu_ps(y), 1);
+    __m512 high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(x + 8)),
+                                           _mm256_loadu_ps(y + 8), 1);
+    _mm_prefetch((const char *)(x + SAMPI_AHEAD), _MM_HINT_T0);
+    _mm_prefetch((const char *)(y + SAMPI_AHEAD), _MM_HINT_T0);
+    *nan |= _mm512_cmp_ps_mask(low, high, _CMP_UNORD_Q);
+    return _mm512_maskz_max_ps(0xFFFF, low, high);
+}
+
+/* The maxima of 16 lines: rows of four become columns. */
+SAMPI_T SAMPI_INLINE __m512 sampi_lines_avx512(const float *x, __mmask16 *nan)
+{
+    __m512 v[8];
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++) {
+        const float *y = x + (k < 4 ? k : k + 4) * SAMPI_LINE;
+        v[k] = sampi_two_lines_avx512(y, y + 4 * SAMPI_LINE, nan);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
+                                   _mm512_maskz_unpackhi_ps(0xFFFF, v[2 * k], v[2 * k + 1]));
+#pragma GCC unroll 8
+    for (int k = 0; k < 2; k++)
+        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0x44),
+                                   _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0xEE));
+    return _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0x88),
+                               _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
+}
+
+/* The same for a tile, or what is left of the row. Returns the maximum of it, lane by lane. */
+SAMPI_T SAMPI_INLINE __m512 sampi_tile_avx512(const float *x, size_t left, float *line, __mmask16 *nan)
+{
+    float last[SAMPI_TILE];
+    if (left < SAMPI_TILE) {
+        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
+        x = last;
+    }
+    __m512 a = sampi_lines_avx512(x, nan);
+    _mm512_storeu_ps(line, a);
+    return a;
+}
+
+SAMPI_T static float sampi_maxima_avx512(const float *x, size_t n, float *line)
 {
     __m512 all = _mm512_set1_ps(-INFINITY);
     __mmask16 nan = 0;
-    size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
-        __m512 m0 = _mm512_set1_ps(-INFINITY), m1 = m0;
-        for (size_t j = i; j < i + SAMPI_TILE; j += 64) {
-            __m512 a = _mm512_loadu_ps(x + j), b = _mm512_loadu_ps(x + j + 16);
-            __m512 c = _mm512_loadu_ps(x + j + 32), d = _mm512_loadu_ps(x + j + 48);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 32), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 48), _MM_HINT_T0);
-            nan |= _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) | _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
-            m0 = _mm512_maskz_max_ps(0xFFFF, m0, _mm512_maskz_max_ps(0xFFFF, a, b));
-            m1 = _mm512_maskz_max_ps(0xFFFF, m1, _mm512_maskz_max_ps(0xFFFF, c, d));
-        }
-        m0 = _mm512_maskz_max_ps(0xFFFF, m0, m1);
-        _mm512_storeu_ps(tile, m0);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m0);
-    }
-    if (i < n) {
-        __m512 m = _mm512_set1_ps(-INFINITY);
-        for (; i < n; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, n - i);
-            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-        }
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
-    }
+    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16)
+        all = _mm512_maskz_max_ps(0xFFFF, all, sampi_tile_avx512(x + i, n - i, line, &nan));
     return nan ? NAN : sampi_hmax_avx512(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
-SAMPI_T static __m512 sampi_expf_avx512(__m512 d)
+/* 16 floats as 8 doubles, summed in pairs. */
+SAMPI_INLINE SAMPI_T __m512d sampi_widen_avx512(__m512 v)
 {
-    __m512 t = _mm512_mul_ps(d, _mm512_set1_ps((float)SAMPI_LOG2E));
-    __m512 n = _mm512_maskz_roundscale_ps(0xFFFF, t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m512 f = _mm512_sub_ps(t, n), p = _mm512_set1_ps(SAMPI_F5);
+    return _mm512_add_pd(_mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 0)),
+                         _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 1)));
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
+SAMPI_INLINE SAMPI_T __m512 sampi_expf_avx512(__m512 d)
+{
+    const __m512 log2e = _mm512_set1_ps((float)SAMPI_LOG2E), shift = _mm512_set1_ps(12582912.0f); /* 1.5 * 2^23 */
+    __m512 t = _mm512_fmadd_ps(d, log2e, shift);
+    __m512 f = _mm512_fmsub_ps(d, log2e, _mm512_sub_ps(t, shift)), p = _mm512_set1_ps(SAMPI_F5);
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F4));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F3));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F2));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F1));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
-    return _mm512_maskz_scalef_ps(0xFFFF, p, n);
+    return _mm512_castsi512_ps(
+        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(t), 23)));
 }
 
-SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float ref, float *tile, double *z,
-                                        double *s)
+/* One step of sweep. */
+SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx512(__m512 l, __m512 max, __m512 *z, __m512 *s)
 {
-    const __m512 vr = _mm512_set1_ps(r), vref = _mm512_set1_ps(ref), least = _mm512_set1_ps(SAMPI_LEAST_D);
-    __m512 all = _mm512_set1_ps(-INFINITY);
+    SAMPI_OPAQUE_V(l);
+    __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_set1_ps(SAMPI_LEAST_D), _mm512_sub_ps(l, max));
+    __m512 e = sampi_expf_avx512(d);
+    *z = _mm512_add_ps(*z, e);
+    *s = _mm512_fnmadd_ps(e, d, *s);
+}
+
+SAMPI_T static void sampi_sweep_avx512(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
     __m512d z_all = _mm512_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m512 m = _mm512_set1_ps(-INFINITY), zt[4], st[4];
+    for (size_t i = 0; i < n;) {
+        __m512 z0 = _mm512_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 4; k++) zt[k] = st[k] = _mm512_setzero_ps();
-        while (i + 64 <= end) {
-            for (int k = 0; k < 4; k++, i += 16) {
-                __m512 a = _mm512_loadu_ps(x + i);
-                _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-                __m512 l = _mm512_mul_ps(a, vr);
-                SAMPI_OPAQUE_V(l);
-                __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
-                __m512 e = sampi_expf_avx512(d);
-                m = _mm512_maskz_max_ps(0xFFFF, m, a);
-                zt[k] = _mm512_add_ps(zt[k], e);
-                st[k] = _mm512_fnmadd_ps(e, d, st[k]);
-            }
+        for (; i + 32 <= end; i += 32) {
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax, &z0, &s0);
+            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax, &z1, &s1);
         }
-        for (; i < end; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, end - i);
-            __m512 l = _mm512_mul_ps(a, vr);
-            SAMPI_OPAQUE_V(l);
-            __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
-            __m512 e = sampi_expf_avx512(d);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-            zt[0] = _mm512_add_ps(zt[0], e);
-            st[0] = _mm512_fnmadd_ps(e, d, st[0]);
-        }
+        for (; i < end; i += 16)
+            sampi_sweep_add_avx512(_mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax, &z0, &s0);
         i = end;
-        __m512 ze = _mm512_add_ps(_mm512_add_ps(zt[0], zt[1]), _mm512_add_ps(zt[2], zt[3]));
-        __m512 se = _mm512_add_ps(_mm512_add_ps(st[0], st[1]), _mm512_add_ps(st[2], st[3]));
-        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 0)));
-        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 1)));
-        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 0)));
-        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 1)));
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+        z_all = _mm512_add_pd(z_all, sampi_widen_avx512(_mm512_add_ps(z0, z1)));
+        s_all = _mm512_add_pd(s_all, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
     }
     *z = sampi_hsum_avx512(z_all);
     *s = sampi_hsum_avx512(s_all);
-    return *z != *z ? NAN : sampi_hmax_avx512(all); /* max (least, NaN) is NaN */
 }
 
-SAMPI_T static float sampi_moments_avx512(const float *x, size_t n, float pivot, float *tile, double *moment)
+SAMPI_T static void sampi_moments_avx512(const float *x, size_t n, float pivot, double *moment)
 {
     const __m512 vp = _mm512_set1_ps(pivot), low = _mm512_set1_ps(-FLT_MAX);
-    __m512 all = _mm512_set1_ps(-INFINITY);
     __m512d m1 = _mm512_setzero_pd(), m2 = m1;
-    __mmask16 nan = 0;
     size_t count = 0;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m512 m = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps(), square = sum;
+    for (size_t i = 0; i < n;) {
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* sums and squares, two of each to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (; i + 32 <= end; i += 32) {
+            __m512 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
+            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ), in_b = _mm512_cmp_ps_mask(b, low, _CMP_GE_OQ);
+            a = _mm512_sub_ps(a, vp), b = _mm512_sub_ps(b, vp);
+            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
+            s1 = _mm512_mask_add_ps(s1, in_b, s1, b), q1 = _mm512_mask3_fmadd_ps(b, b, q1, in_b);
+            count += (size_t)__builtin_popcount((unsigned)in_a | (unsigned)in_b << 16);
+        }
         for (; i < end; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, end - i), v = _mm512_sub_ps(a, vp);
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            __mmask16 in = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
-            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-            sum = _mm512_mask_add_ps(sum, in, sum, v);
-            square = _mm512_mask3_fmadd_ps(v, v, square, in);
-            count += (size_t)__builtin_popcount(in);
+            __m512 a = sampi_load_avx512(x + i, end - i);
+            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
+            a = _mm512_sub_ps(a, vp);
+            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
+            count += (size_t)__builtin_popcount(in_a);
         }
         i = end;
-        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 0)));
-        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 1)));
-        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 0)));
-        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 1)));
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+        m1 = _mm512_add_pd(m1, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
+        m2 = _mm512_add_pd(m2, sampi_widen_avx512(_mm512_add_ps(q0, q1)));
     }
     moment[0] = (double)count;
     moment[1] = sampi_hsum_avx512(m1);
     moment[2] = sampi_hsum_avx512(m2);
-    return nan ? NAN : sampi_hmax_avx512(all);
 }
 
-SAMPI_T static void sampi_fold_avx512(const float *tile, size_t n, float *out, size_t m)
+SAMPI_T static void sampi_fold_avx512(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 16) {
-        __m512 v = _mm512_loadu_ps(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(tile + i));
+        __m512 v = _mm512_loadu_ps(line + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(line + i));
         _mm512_storeu_ps(out + j, v);
     }
 }
@@ -1591,6 +1647,25 @@ SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, in
             _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
             kept += (size_t)__builtin_popcount(in);
         }
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_pick_avx512(const float *x, size_t n, const int32_t *line, size_t m, float least,
+                                        float *x_out, int32_t *id_out)
+{
+    const __m512 lo = _mm512_set1_ps(least);
+    const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE;
+        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
+        __m512 v = sampi_load_avx512(x + i, n - i);
+        __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+        __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32((int32_t)i));
+        _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
+        _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
+        kept += (size_t)__builtin_popcount(in);
     }
     return kept;
 }
@@ -1764,27 +1839,36 @@ static float32x4_t sampi_load_neon(const float *x, size_t left)
     return vld1q_f32(lane);
 }
 
-/* vmaxq_f32 keeps a NaN, so the maxima tell of one by themselves. */
-static float sampi_maxima_neon(const float *x, size_t n, float *tile)
+/* The maxima of the lines of a tile, or of what is left of the row; returns the maximum of it, lane by lane. vmaxq_f32
+   keeps a NaN, so the maxima tell of one by themselves. */
+SAMPI_INLINE float32x4_t sampi_tile_neon(const float *x, size_t left, float *line)
+{
+    float last[SAMPI_TILE];
+    float32x4_t all = vdupq_n_f32(-INFINITY);
+    if (left < SAMPI_TILE) {
+        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
+        x = last;
+    }
+    for (int j = 0; j < 16; j += 4) { /* four lines, each folded to four lanes, then pairwise to one */
+        float32x4_t v[4];
+        for (int k = 0; k < 4; k++, x += SAMPI_LINE)
+            v[k] = vmaxq_f32(vmaxq_f32(vld1q_f32(x), vld1q_f32(x + 4)),
+                             vmaxq_f32(vld1q_f32(x + 8), vld1q_f32(x + 12)));
+        v[0] = vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3]));
+        vst1q_f32(line + j, v[0]);
+        all = vmaxq_f32(all, v[0]);
+    }
+    return all;
+}
+
+static float sampi_maxima_neon(const float *x, size_t n, float *line)
 {
     float32x4_t all = vdupq_n_f32(-INFINITY);
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m[4];
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 4; k++) m[k] = vdupq_n_f32(-INFINITY);
-        for (; i + 16 <= end; i += 16)
-            for (int k = 0; k < 4; k++) m[k] = vmaxq_f32(m[k], vld1q_f32(x + i + 4 * k));
-        for (; i < end; i += 4) m[0] = vmaxq_f32(m[0], sampi_load_neon(x + i, end - i));
-        i = end;
-        for (int k = 0; k < 4; k++) {
-            vst1q_f32(tile + 4 * k, m[k]);
-            all = vmaxq_f32(all, m[k]);
-        }
-    }
+    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16) all = vmaxq_f32(all, sampi_tile_neon(x + i, n - i, line));
     return vmaxvq_f32(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
 static float32x4_t sampi_expf_neon(float32x4_t d)
 {
     float32x4_t t = vmulq_f32(d, vdupq_n_f32((float)SAMPI_LOG2E)), n = vrndnq_f32(t), f = vsubq_f32(t, n);
@@ -1797,12 +1881,11 @@ static float32x4_t sampi_expf_neon(float32x4_t d)
     return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vcvtq_s32_f32(n), 23)));
 }
 
-static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+static void sampi_sweep_neon(const float *x, size_t n, float r, float max, double *z, double *s)
 {
-    float32x4_t all = vdupq_n_f32(-INFINITY);
     float64x2_t z_all = vdupq_n_f64(0.0), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m = vdupq_n_f32(-INFINITY), zt[2], st[2];
+    for (size_t i = 0; i < n;) {
+        float32x4_t zt[2], st[2];
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (int k = 0; k < 2; k++) zt[k] = st[k] = vdupq_n_f32(0.0f);
         while (i < end)
@@ -1810,9 +1893,8 @@ static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, floa
                 float32x4_t a = sampi_load_neon(x + i, end - i);
                 float32x4_t l = vmulq_n_f32(a, r);
                 SAMPI_OPAQUE(l);
-                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(ref)), vdupq_n_f32(SAMPI_LEAST_D));
+                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(max)), vdupq_n_f32(SAMPI_LEAST_D));
                 float32x4_t e = sampi_expf_neon(d);
-                m = vmaxq_f32(m, a);
                 zt[k] = vaddq_f32(zt[k], e);
                 st[k] = vfmsq_f32(st[k], e, d);
             }
@@ -1820,28 +1902,23 @@ static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, floa
         float32x4_t ze = vaddq_f32(zt[0], zt[1]), se = vaddq_f32(st[0], st[1]);
         z_all = vaddq_f64(z_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(ze)), vcvt_high_f64_f32(ze)));
         s_all = vaddq_f64(s_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(se)), vcvt_high_f64_f32(se)));
-        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
-        all = vmaxq_f32(all, m);
     }
     *z = vaddvq_f64(z_all);
     *s = vaddvq_f64(s_all);
-    return vmaxvq_f32(all);
 }
 
-static float sampi_moments_neon(const float *x, size_t n, float pivot, float *tile, double *moment)
+static void sampi_moments_neon(const float *x, size_t n, float pivot, double *moment)
 {
-    float32x4_t all = vdupq_n_f32(-INFINITY);
     float64x2_t m1 = vdupq_n_f64(0.0), m2 = m1;
     uint32x4_t count = vdupq_n_u32(0);
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m = vdupq_n_f32(-INFINITY), sum = vdupq_n_f32(0.0f), square = sum;
+    for (size_t i = 0; i < n;) {
+        float32x4_t sum = vdupq_n_f32(0.0f), square = sum;
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (; i < end; i += 4) {
             float32x4_t a = sampi_load_neon(x + i, end - i);
             uint32x4_t in = vcgeq_f32(a, vdupq_n_f32(-FLT_MAX));
             float32x4_t v = vreinterpretq_f32_u32(
                 vandq_u32(in, vreinterpretq_u32_f32(vsubq_f32(a, vdupq_n_f32(pivot)))));
-            m = vmaxq_f32(m, a);
             sum = vaddq_f32(sum, v);
             square = vfmaq_f32(square, v, v);
             count = vsubq_u32(count, in);
@@ -1849,20 +1926,17 @@ static float sampi_moments_neon(const float *x, size_t n, float pivot, float *ti
         i = end;
         m1 = vaddq_f64(m1, vaddq_f64(vcvt_f64_f32(vget_low_f32(sum)), vcvt_high_f64_f32(sum)));
         m2 = vaddq_f64(m2, vaddq_f64(vcvt_f64_f32(vget_low_f32(square)), vcvt_high_f64_f32(square)));
-        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
-        all = vmaxq_f32(all, m);
     }
     moment[0] = (double)vaddvq_u32(count);
     moment[1] = vaddvq_f64(m1);
     moment[2] = vaddvq_f64(m2);
-    return vmaxvq_f32(all);
 }
 
-static void sampi_fold_neon(const float *tile, size_t n, float *out, size_t m)
+static void sampi_fold_neon(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 4) {
-        float32x4_t v = vld1q_f32(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(tile + i));
+        float32x4_t v = vld1q_f32(line + j);
+        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(line + i));
         vst1q_f32(out + j, v);
     }
 }
@@ -1880,6 +1954,12 @@ static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base
     }
     return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, x_out + kept,
                                        id_out + kept);
+}
+
+static size_t sampi_pick_neon(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                              int32_t *id_out)
+{
+    return sampi_pick_scalar(x, n, line, m, least, x_out, id_out);
 }
 
 static size_t sampi_count_neon(const float *x, size_t n, float least)
@@ -2018,8 +2098,8 @@ static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
 #define SAMPI_KERNELS(isa)                                                                                           \
     {                                                                                                                \
 #isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, sampi_collect_##isa,     \
-            sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, sampi_mass_##isa, sampi_sums_##isa,           \
-            sampi_envelope_##isa, sampi_scale_##isa                                                                  \
+            sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, sampi_mass_##isa,           \
+            sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                                                \
     }
 
 /* The best one comes last. */
@@ -2354,7 +2434,7 @@ typedef struct sampi_work {
     uint64_t *w;                /* [n] weights */
     float *x;                   /* [n] logits of a compact row */
     int32_t *id;                /* [n] and their ids */
-    float *tile, *scratch;      /* maxima of tiles, and what is made of them */
+    float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
 } sampi_work;
@@ -4566,7 +4646,7 @@ typedef struct sampi_row {
     size_t n;
     float r;         /* 1 in a compact row */
     float top;       /* the maximum of x, changes aside */
-    bool learnt;     /* top, and of a dense row the tile maxima, are known */
+    bool learnt;     /* top, and of a dense row the lines' maxima, are known */
     size_t n_change; /* dense only: elements of x that have another value, by id */
 } sampi_row;
 
@@ -4637,7 +4717,7 @@ static int sampi_judge(float top)
 static int sampi_learn(sampi_row *row)
 {
     if (row->learnt) return SAMP_OK;
-    row->top = row->k->maxima(row->x, row->n, row->id ? row->owner->work.scratch : row->owner->work.tile);
+    row->top = row->k->maxima(row->x, row->n, row->id ? row->owner->work.scratch : row->owner->work.line);
     row->learnt = true;
     return sampi_judge(row->top);
 }
@@ -4669,19 +4749,19 @@ static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, s
     return sampi_unkey(low);
 }
 
-/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from maxima of disjoint
-   parts. */
+/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from the maxima of
+   lines. */
 static float sampi_row_bound(const sampi_row *row, size_t need)
 {
-    float *tile = row->owner->work.tile, *f = row->owner->work.scratch;
+    float *line = row->owner->work.line, *f = row->owner->work.scratch;
     size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
     if (need >= row->n) return -FLT_MAX;
     if (need == 1 && row->n_change == 0) return row->top;
     need += row->n_change;
     while (m < 4 * need) m *= 2;
-    if (m >= n) return sampi_threshold(row->k, tile, n, need, row->top, false);
-    while (n % m) tile[n++] = -INFINITY;
-    row->k->fold(tile, n, f, m);
+    if (m >= n) return sampi_threshold(row->k, line, n, need, row->top, false);
+    while (n % m) line[n++] = -INFINITY;
+    row->k->fold(line, n, f, m);
     return sampi_threshold(row->k, f, m, need, row->top, false);
 }
 
@@ -4720,20 +4800,14 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
 static void sampi_gather(sampi_row *row, float least)
 {
     sampi_work *work = &row->owner->work;
-    size_t m = 0, tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
-    bool most = row->id || !row->learnt || row->k->count(work->tile, 16 * tiles, least) > tiles;
-    if (most) { /* nearly every tile has one */
+    size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    if (row->id || !row->learnt) {
         m = row->k->collect(row->x, row->id, 0, row->n, least, work->x, work->id);
-    } else { /* only tiles whose maxima reach it */
-        float *hit = (float *)(void *)work->w;
-        int32_t *part = (int32_t *)(void *)(hit + 16 * tiles + 16), last = -1;
-        size_t hits = row->k->collect(work->tile, NULL, 0, 16 * tiles, least, hit, part);
-        for (size_t h = 0; h < hits; h++) {
-            if (part[h] >> 4 == last) continue;
-            last = part[h] >> 4;
-            size_t at = (size_t)last * SAMPI_TILE, len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-            m += row->k->collect(row->x + at, NULL, (int32_t)at, len, least, work->x + m, work->id + m);
-        }
+    } else { /* only from lines whose maximum reaches it */
+        float *max = (float *)(void *)work->w;
+        int32_t *hit = (int32_t *)(void *)(max + lines + 16);
+        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, max, hit);
+        m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
     }
     if (row->n_change) m = sampi_merge_changes(row, m, least);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
@@ -4859,37 +4933,16 @@ static sampi_range sampi_exact(const sampi_row *row, float max)
     return g;
 }
 
-/* A reference for sweep: the maximum of some elements all over the row. */
-static float sampi_row_ref(const sampi_row *row)
-{
-    float ref = -FLT_MAX;
-    size_t step = row->n / 32 > 16 ? row->n / 32 : 16;
-    for (size_t i = 0; i < row->n; i += step)
-        for (size_t j = i; j < i + 16 && j < row->n; j++)
-            if (row->x[j] > ref && row->x[j] <= FLT_MAX) ref = row->x[j];
-    return sampi_finite(ref * row->r);
-}
-
-/* Learn the row and estimate its sums in one pass (two if the reference was far off). If the row was learnt before, the
-   reference is the maximum, and s is known better. */
+/* Estimate the sums of a dense row. */
 static int sampi_estimate(sampi_row *row, sampi_range *g)
 {
-    float ref = row->learnt ? sampi_logit_at(row, row->top) : sampi_row_ref(row);
     double z = 0.0, s = 0.0, z_unit = (double)SAMPI_ONE;
-    for (int pass = 0; pass < 2; pass++) {
-        row->top = row->k->sweep(row->x, row->n, row->r, ref, row->owner->work.tile, &z, &s);
-        if (row->top != row->top) /* a NaN, or a float that overflowed far above ref */
-            row->top = row->k->maxima(row->x, row->n, row->owner->work.tile);
-        row->learnt = true;
-        int status = sampi_judge(row->top);
-        if (status) return status;
-        float top = sampi_logit_at(row, row->top);
-        if ((double)top - (double)ref < 50.0) break;
-        ref = top;
-    }
-    double above = (double)sampi_logit_at(row, row->top) - (double)ref;
-    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (fabs(s / z) + 2.0 * (above > 0.0 ? above : 0.0) + 8.0);
-    double z_err = z * off, s_err = (fabs(s) + 2.0 * z * (above > 0.0 ? above : 0.0) + z) * 4.0 * off;
+    int status = sampi_learn(row);
+    if (status) return status;
+    float ref = sampi_logit_at(row, row->top);
+    row->k->sweep(row->x, row->n, row->r, ref, &z, &s);
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
+    double z_err = z * off, s_err = (s + z) * 4.0 * off;
     const sampi_change *change = sampi_changes(row);
     for (size_t c = 0; c < row->n_change; c++) {
         double old_d = (double)sampi_logit_at(row, row->x[change[c].id]) - (double)ref;
@@ -4900,8 +4953,7 @@ static int sampi_estimate(sampi_row *row, sampi_range *g)
         s += (old_e > 0.0 ? old_e * old_d : 0.0) - (new_e > 0.0 ? new_e * new_d : 0.0);
     }
     g->max = sampi_row_max(row);
-    int status = sampi_judge(g->max);
-    if (status) return status;
+    if ((status = sampi_judge(g->max))) return status;
     double shift = (double)g->max - (double)ref; /* from ref to max as the reference */
     z_unit *= sampi_exp2(sampi_round(-shift * SAMPI_LOG2E));
     g->z_lo = (z - z_err) * z_unit, g->z_hi = (z + z_err) * z_unit;
@@ -5205,14 +5257,12 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     int known = 0;
     if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
+    int status = sampi_learn(row);
+    if (status) return status;
     for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
         if (fabsf(row->x[i]) <= FLT_MAX) pivot += (double)row->x[i], known++;
     if (known) pivot /= known;
-    row->top = row->k->moments(row->x, row->n, (float)pivot,
-                               row->id ? row->owner->work.scratch : row->owner->work.tile, moment);
-    row->learnt = true;
-    int status = sampi_judge(row->top);
-    if (status) return status;
+    row->k->moments(row->x, row->n, (float)pivot, moment);
     /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
     double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
     double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
@@ -5591,7 +5641,7 @@ SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
     s->work.w = (uint64_t *)(void *)(base + at[0]);
     s->work.x = (float *)(void *)(base + at[1]);
     s->work.id = (int32_t *)(void *)(base + at[2]);
-    s->work.tile = (float *)(void *)(base + at[3]);
+    s->work.line = (float *)(void *)(base + at[3]);
     s->work.scratch = (float *)(void *)(base + at[4]);
     s->work.sum = (uint64_t *)(void *)(base + at[5]);
     s->work.change = (sampi_change *)(void *)(base + at[6]);
