@@ -863,23 +863,24 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      moments   moment [0] = how many are unmasked (exact), and estimates of [1] = the sum of x - pivot over these, [2] =
                the sum of its squares.
      fold      out [j] = the maximum of those line [i] with i mod m = j, j < m; m a multiple of 16, n of m.
-     collect   the elements with x >= least in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
-               or base + i if id is NULL. x_out == x with id_out == id is fine.
-     pick      the same from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
+     collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
+               id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
+     pick      those with x >= least from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
      count     how many elements are >= least.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
      mass      the sum of w [i] over x [i] >= least.
-     sums      sampi_sum's z, s and n for l = x * r.
-     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l).
+     sums      adds to sampi_sum's z, s and n for l = x * r; the weights of x >= least also to above.
+     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= least.
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
     float max;
-    size_t n;   /* unmasked tokens */
-    uint64_t z; /* sum of w: Z = z / 2^40 */
-    uint64_t s; /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+    size_t n;       /* unmasked tokens */
+    uint64_t z;     /* sum of w: Z = z / 2^40 */
+    uint64_t s;     /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+    uint64_t above; /* sum of w above some threshold */
 } sampi_sums;
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -896,16 +897,16 @@ typedef struct sampi_kernels {
     void (*sweep)(const float *x, size_t n, float r, float max, double *z, double *s);
     void (*moments)(const float *x, size_t n, float pivot, double *moment);
     void (*fold)(const float *line, size_t n, float *out, size_t m);
-    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
-                      int32_t *id_out);
+    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                      float *x_out, int32_t *id_out);
     size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
                    int32_t *id_out);
     size_t (*count)(const float *x, size_t n, float least);
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
     uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float least);
-    void (*sums)(const float *x, size_t n, float r, float max, sampi_sums *sums);
-    void (*envelope)(const float *x, size_t n, float r, float max, uint64_t *tile);
+    void (*sums)(const float *x, size_t n, float r, float max, float least, sampi_sums *sums);
+    void (*envelope)(const float *x, size_t n, float r, float max, float least, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
 } sampi_kernels;
 
@@ -974,7 +975,7 @@ static void sampi_fold_scalar(const float *line, size_t n, float *out, size_t m)
 }
 
 static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                   float *x_out, int32_t *id_out)
+                                   float below, float *x_out, int32_t *id_out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -982,7 +983,7 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
         int32_t token = id ? id[i] : base + (int32_t)i;
         x_out[kept] = v;
         id_out[kept] = token;
-        kept += v >= least;
+        kept += v >= least && v < below;
     }
     return kept;
 }
@@ -993,7 +994,7 @@ static size_t sampi_pick_scalar(const float *x, size_t n, const int32_t *line, s
     size_t kept = 0;
     for (size_t h = 0; h < m; h++) {
         size_t at = (size_t)line[h] * SAMPI_LINE, len = n - at < SAMPI_LINE ? n - at : SAMPI_LINE;
-        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, least, x_out + kept, id_out + kept);
+        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, least, INFINITY, x_out + kept, id_out + kept);
     }
     return kept;
 }
@@ -1022,17 +1023,21 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
     return mass;
 }
 
-static void sampi_sums_scalar(const float *x, size_t n, float r, float max, sampi_sums *sums)
+static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!sampi_masked(x[i])) sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
+    for (size_t i = 0; i < n; i++) {
+        if (sampi_masked(x[i])) continue;
+        uint64_t z = sums->z;
+        sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
+        if (x[i] >= least) sums->above += sums->z - z;
+    }
 }
 
-static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, uint64_t *tile)
+static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
         if (i % SAMPI_TILE == 0) tile[i / SAMPI_TILE] = 0;
-        tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
+        if (x[i] >= least) tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
     }
 }
 
@@ -1228,9 +1233,9 @@ SAMPI_T static size_t sampi_pack_avx2(__m256 v, __m256i token, unsigned in, floa
 }
 
 SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                         float *x_out, int32_t *id_out)
+                                         float below, float *x_out, int32_t *id_out)
 {
-    const __m256 lo = _mm256_set1_ps(least);
+    const __m256 lo = _mm256_set1_ps(least), hi = _mm256_set1_ps(below);
     const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     size_t kept = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -1246,7 +1251,8 @@ SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int3
         }
         for (; i < end; i += 8) {
             __m256 v = sampi_load_avx2(x + i, end - i);
-            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+            __m256 mask = _mm256_and_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ), _mm256_cmp_ps(v, hi, _CMP_LT_OQ));
+            unsigned in = (unsigned)_mm256_movemask_ps(mask);
             if (in == 0) continue;
             __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
             if (id && end - i >= 8)
@@ -1365,33 +1371,40 @@ SAMPI_T static uint64_t sampi_mass_avx2(const float *x, const uint64_t *w, size_
     return sampi_hsum64_avx2(sum) + tail;
 }
 
-SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, sampi_sums *sums)
+SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
 {
     const __m256d vmax = _mm256_set1_pd((double)max), one = _mm256_set1_pd(SAMPI_INT);
-    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX);
+    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), lo = _mm256_set1_ps(least);
     const __m256i bits = _mm256_castpd_si256(one);
-    __m256i z = _mm256_setzero_si256(), s = z;
+    __m256i z = _mm256_setzero_si256(), s = z, above = z;
     for (size_t i = 0; i < n; i += 8) {
         __m256 v = sampi_load_avx2(x + i, n - i), l = _mm256_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, low, _CMP_GE_OQ)));
+        __m256i in = _mm256_castps_si256(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
         for (int half = 0; half < 2; half++) {
             __m256d d,
                 w = sampi_weight_avx2(half ? _mm256_extractf128_ps(l, 1) : _mm256_castps256_ps128(l), vmax, &d);
-            z = _mm256_add_epi64(z, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
+            __m256i whole = _mm256_sub_epi64(_mm256_castpd_si256(w), bits);
+            __m128i in4 = half ? _mm256_extracti128_si256(in, 1) : _mm256_castsi256_si128(in);
+            z = _mm256_add_epi64(z, whole);
+            above = _mm256_add_epi64(above, _mm256_and_si256(whole, _mm256_cvtepi32_epi64(in4)));
             w = _mm256_fnmadd_pd(_mm256_sub_pd(w, one), d, one);
             s = _mm256_add_epi64(s, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
         }
     }
     sums->z += sampi_hsum64_avx2(z);
     sums->s += sampi_hsum64_avx2(s);
+    sums->above += sampi_hsum64_avx2(above);
 }
 
-/* What sampi_envelope adds to 8 sums; l = x * r must stay rounded. */
-SAMPI_T static __m256i sampi_envelope_add_avx2(__m256i sum, __m256 l, __m256 max)
+/* What 8 elements add to as many sums of q; l = x * r must stay rounded. */
+SAMPI_INLINE SAMPI_T __m256i sampi_envelope_add_avx2(__m256i sum, __m256 x, __m256 r, __m256 max, __m256 least)
 {
+    __m256 l = _mm256_mul_ps(x, r);
     SAMPI_OPAQUE(l);
     __m256 t = _mm256_mul_ps(_mm256_sub_ps(max, l), _mm256_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __m256i in = _mm256_castps_si256(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ));
+    __m256i in = _mm256_castps_si256(_mm256_and_ps(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ),
+                                                   _mm256_cmp_ps(x, least, _CMP_GE_OQ)));
     __m256i k = _mm256_cvttps_epi32(t);
     /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
     __m256i minus = _mm256_and_si256(k, _mm256_set1_epi32(0x1FFFFFF));
@@ -1399,19 +1412,18 @@ SAMPI_T static __m256i sampi_envelope_add_avx2(__m256i sum, __m256 l, __m256 max
     return _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
 }
 
-SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, uint64_t *tile)
+SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
-    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max), lo = _mm256_set1_ps(least);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m256i a = _mm256_setzero_si256(), b = a;
         for (; i + 16 <= end; i += 16) {
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax);
-            b = sampi_envelope_add_avx2(b, _mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax);
+            a = sampi_envelope_add_avx2(a, _mm256_loadu_ps(x + i), vr, vmax, lo);
+            b = sampi_envelope_add_avx2(b, _mm256_loadu_ps(x + i + 8), vr, vmax, lo);
         }
-        for (; i < end; i += 8)
-            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax);
+        for (; i < end; i += 8) a = sampi_envelope_add_avx2(a, sampi_load_avx2(x + i, end - i), vr, vmax, lo);
         i = end;
         a = _mm256_add_epi32(a, b);
         b = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(a, 1));
@@ -1621,9 +1633,9 @@ SAMPI_T static void sampi_fold_avx512(const float *line, size_t n, float *out, s
 }
 
 SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                           float *x_out, int32_t *id_out)
+                                           float below, float *x_out, int32_t *id_out)
 {
-    const __m512 lo = _mm512_set1_ps(least);
+    const __m512 lo = _mm512_set1_ps(least), hi = _mm512_set1_ps(below);
     const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     size_t kept = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -1639,7 +1651,7 @@ SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, in
         }
         for (; i < end; i += 16) {
             __m512 v = sampi_load_avx512(x + i, end - i);
-            __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+            __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ), v, hi, _CMP_LT_OQ);
             if (in == 0) continue;
             __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
             if (id) token = _mm512_maskz_loadu_epi32(in, id + i);
@@ -1758,34 +1770,40 @@ SAMPI_T static uint64_t sampi_mass_avx512(const float *x, const uint64_t *w, siz
     return sampi_hsum64_avx512(sum);
 }
 
-SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, sampi_sums *sums)
+SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
 {
     const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
-    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX);
+    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), lo = _mm512_set1_ps(least);
     const __m512i bits = _mm512_castpd_si512(one);
-    __m512i z = _mm512_setzero_si512(), s = z;
+    __m512i z = _mm512_setzero_si512(), s = z, above = z;
     for (size_t i = 0; i < n; i += 16) {
         __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
+        unsigned in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
         for (int half = 0; half < 2; half++) {
             __m512d d, w = sampi_weight_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
                                                     : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
                                                vmax, &d);
-            z = _mm512_add_epi64(z, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
+            __m512i whole = _mm512_sub_epi64(_mm512_castpd_si512(w), bits);
+            z = _mm512_add_epi64(z, whole);
+            above = _mm512_mask_add_epi64(above, (__mmask8)(in >> 8 * half), above, whole);
             w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
             s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
         }
     }
     sums->z += sampi_hsum64_avx512(z);
     sums->s += sampi_hsum64_avx512(s);
+    sums->above += sampi_hsum64_avx512(above);
 }
 
-/* What sampi_envelope adds to 16 sums; l = x * r must stay rounded. */
-SAMPI_T static __m512i sampi_envelope_add_avx512(__m512i sum, __m512 l, __m512 max)
+/* What 16 elements add to as many sums of q; l = x * r must stay rounded. */
+SAMPI_INLINE SAMPI_T __m512i sampi_envelope_add_avx512(__m512i sum, __m512 x, __m512 r, __m512 max, __m512 least)
 {
+    __m512 l = _mm512_mul_ps(x, r);
     SAMPI_OPAQUE_V(l);
     __m512 t = _mm512_mul_ps(_mm512_sub_ps(max, l), _mm512_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __mmask16 in = _mm512_cmp_ps_mask(t, _mm512_set1_ps(2147483648.0f), _CMP_LT_OQ);
+    __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(x, least, _CMP_GE_OQ), t, _mm512_set1_ps(2147483648.0f),
+                                           _CMP_LT_OQ);
     __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
     /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
     __m512i minus = _mm512_ternarylogic_epi32(k, _mm512_set1_epi32(0x1FFFFFF), _mm512_set1_epi32(~0x3FFFFFF), 0x6A);
@@ -1793,20 +1811,19 @@ SAMPI_T static __m512i sampi_envelope_add_avx512(__m512i sum, __m512 l, __m512 m
     return _mm512_mask_sub_epi32(sum, in, sum, minus);
 }
 
-SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, uint64_t *tile)
+SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
-    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max), lo = _mm512_set1_ps(least);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m512i a = _mm512_setzero_si512(), b = a;
         for (; i + 32 <= end; i += 32) {
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
             _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax);
-            b = sampi_envelope_add_avx512(b, _mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax);
+            a = sampi_envelope_add_avx512(a, _mm512_loadu_ps(x + i), vr, vmax, lo);
+            b = sampi_envelope_add_avx512(b, _mm512_loadu_ps(x + i + 16), vr, vmax, lo);
         }
-        for (; i < end; i += 16)
-            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax);
+        for (; i < end; i += 16) a = sampi_envelope_add_avx512(a, sampi_load_avx512(x + i, end - i), vr, vmax, lo);
         i = end;
         a = _mm512_add_epi32(a, b);
         b = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 1));
@@ -1941,19 +1958,19 @@ static void sampi_fold_neon(const float *line, size_t n, float *out, size_t m)
     }
 }
 
-static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
-                                 int32_t *id_out)
+static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                                 float *x_out, int32_t *id_out)
 {
     size_t kept = 0, i = 0;
     for (; i + 4 <= n; i += 4) {
         float32x4_t v = vld1q_f32(x + i);
         uint32x4_t in = vcgeq_f32(v, vdupq_n_f32(least));
         if (vmaxvq_u32(in) == 0) continue;
-        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, x_out + kept,
+        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, below, x_out + kept,
                                      id_out + kept);
     }
-    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, x_out + kept,
-                                       id_out + kept);
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, below,
+                                       x_out + kept, id_out + kept);
 }
 
 static size_t sampi_pick_neon(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
@@ -2038,39 +2055,46 @@ static uint64_t sampi_mass_neon(const float *x, const uint64_t *w, size_t n, flo
     return vaddvq_u64(sum) + sampi_mass_scalar(x + i, w + i, n - i, least);
 }
 
-static void sampi_sums_neon(const float *x, size_t n, float r, float max, sampi_sums *sums)
+static void sampi_sums_neon(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
 {
     const float64x2_t vmax = vdupq_n_f64((double)max), one = vdupq_n_f64(SAMPI_INT);
     const uint64x2_t bits = vreinterpretq_u64_f64(one);
-    uint64x2_t z = vdupq_n_u64(0), s = z;
+    uint64x2_t z = vdupq_n_u64(0), s = z, above = z;
     uint32x4_t count = vdupq_n_u32(0);
     for (size_t i = 0; i < n; i += 4) {
         float32x4_t v = sampi_load_neon(x + i, n - i), l = vmulq_n_f32(v, r);
         count = vsubq_u32(count, vcgeq_f32(v, vdupq_n_f32(-FLT_MAX)));
+        int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(v, vdupq_n_f32(least)));
         for (int half = 0; half < 2; half++) {
             float64x2_t d,
                 w = sampi_weight_neon(half ? vcvt_high_f64_f32(l) : vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
-            z = vaddq_u64(z, vsubq_u64(vreinterpretq_u64_f64(w), bits));
+            uint64x2_t whole = vsubq_u64(vreinterpretq_u64_f64(w), bits);
+            int64x2_t in2 = half ? vmovl_high_s32(in) : vmovl_s32(vget_low_s32(in));
+            z = vaddq_u64(z, whole);
+            above = vaddq_u64(above, vandq_u64(whole, vreinterpretq_u64_s64(in2)));
             w = vfmsq_f64(one, vsubq_f64(w, one), d);
             s = vaddq_u64(s, vsubq_u64(vreinterpretq_u64_f64(w), bits));
         }
     }
     sums->z += vaddvq_u64(z);
     sums->s += vaddvq_u64(s);
+    sums->above += vaddvq_u64(above);
     sums->n += vaddvq_u32(count);
 }
 
-static void sampi_envelope_neon(const float *x, size_t n, float r, float max, uint64_t *tile)
+static void sampi_envelope_neon(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
     const int32x4_t fraction = vdupq_n_s32(0x1FFFFFF), flip = vdupq_n_s32(~0x3FFFFFF);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         uint64x2_t sum = vdupq_n_u64(0);
         for (; i < end; i += 4) {
-            float32x4_t l = vmulq_n_f32(sampi_load_neon(x + i, end - i), r);
+            float32x4_t v = sampi_load_neon(x + i, end - i), l = vmulq_n_f32(v, r);
             SAMPI_OPAQUE(l);
             float32x4_t t = vmulq_n_f32(vsubq_f32(vdupq_n_f32(max), l), SAMPI_ENVELOPE_UNIT);
-            int32x4_t in = vreinterpretq_s32_u32(vcltq_f32(t, vdupq_n_f32(2147483648.0f))), k = vcvtq_s32_f32(t);
+            int32x4_t in = vreinterpretq_s32_u32(
+                          vandq_u32(vcgeq_f32(v, vdupq_n_f32(least)), vcltq_f32(t, vdupq_n_f32(2147483648.0f)))),
+                      k = vcvtq_s32_f32(t);
             int32x4_t right = vnegq_s32(vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(k), 25)));
             int32x4_t minus = vshlq_s32(veorq_s32(vandq_s32(k, fraction), flip), right);
             uint32x4_t q = vreinterpretq_u32_s32(vnegq_s32(vandq_s32(minus, in)));
@@ -2318,11 +2342,11 @@ static size_t sampi_pick(const samp_token_data_array *cur, size_t at, float *x)
 
 static sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
-    sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0 };
+    sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_pick(cur, at, x);
-        sampi_use()->sums(x, n, 1.0f, r.max, &r);
+        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, &r);
     }
     return r;
 }
@@ -4646,6 +4670,7 @@ typedef struct sampi_row {
     size_t n;
     float r;         /* 1 in a compact row */
     float top;       /* the maximum of x, changes aside */
+    float floor;     /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     bool learnt;     /* top, and of a dense row the lines' maxima, are known */
     size_t n_change; /* dense only: elements of x that have another value, by id */
 } sampi_row;
@@ -4800,13 +4825,14 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
 static void sampi_gather(sampi_row *row, float least)
 {
     sampi_work *work = &row->owner->work;
+    if (least < row->floor) least = row->floor;
     size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
     if (row->id || !row->learnt) {
-        m = row->k->collect(row->x, row->id, 0, row->n, least, work->x, work->id);
+        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
     } else { /* only from lines whose maximum reaches it */
         float *max = (float *)(void *)work->w;
         int32_t *hit = (int32_t *)(void *)(max + lines + 16);
-        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, max, hit);
+        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, INFINITY, max, hit);
         m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
     }
     if (row->n_change) m = sampi_merge_changes(row, m, least);
@@ -4816,7 +4842,18 @@ static void sampi_gather(sampi_row *row, float least)
     row->n = m;
     row->r = 1.0f;
     row->n_change = 0;
+    row->floor = -FLT_MAX;
     row->learnt = false;
+}
+
+/* The same, but where many tokens stay they are not copied: the dense row gets a floor. */
+static void sampi_raise_floor(sampi_row *row, float least)
+{
+    size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    if (row->id || !row->learnt || row->k->count(row->owner->work.line, lines, least) < lines / 8 + row->n_change)
+        sampi_gather(row, least);
+    else if (least > row->floor)
+        row->floor = least;
 }
 
 /* The row's largest logit. */
@@ -4835,7 +4872,8 @@ static float sampi_row_max(sampi_row *row)
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = &row->owner->work;
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, work->x, work->id), over = m - keep, from = m;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id), over = m - keep,
+           from = m;
     for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
     size_t to = from;
     for (size_t i = from; i < m; i++) {
@@ -4904,14 +4942,14 @@ static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, 
     return end - at;
 }
 
-static sampi_sums sampi_row_sums(const sampi_row *row, float max)
+static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least)
 {
-    sampi_sums sums = { max, 0, 0, 0 };
+    sampi_sums sums = { max, 0, 0, 0, 0 };
     float buf[SAMPI_TILE];
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = sampi_piece(row, at, &piece, buf);
-        row->k->sums(piece, len, row->r, max, &sums);
+        row->k->sums(piece, len, row->r, max, least, &sums);
     }
     return sums;
 }
@@ -4927,7 +4965,7 @@ typedef struct sampi_range {
 
 static sampi_range sampi_exact(const sampi_row *row, float max)
 {
-    sampi_sums sums = sampi_row_sums(row, max);
+    sampi_sums sums = sampi_row_sums(row, max, row->floor);
     if (!row->id) row->owner->perf.n_exact++; /* compact rows are short: no estimate was tried */
     sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
     return g;
@@ -5000,31 +5038,6 @@ static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint
     return low;
 }
 
-/* The same for a long row: a sample tells between which values it lies, and only the elements there are searched.
-   They go behind w, where there is room for a third of the row. */
-static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint64_t *w, size_t n, uint64_t need,
-                                   uint64_t z, float top)
-{
-    uint64_t *wb = w + n + 16;
-    float *xb = (float *)(void *)(wb + n / 3);
-    size_t m = 0;
-    if (n < 4 * SAMPI_SMALL) return sampi_mass_key(k, x, w, n, need, top);
-    for (size_t i = 0; i < n; i += 32) xb[m] = x[i], wb[m++] = w[i];
-    uint64_t all = k->mass(xb, wb, m, -FLT_MAX), part = (uint64_t)((sampi_u128)all * need / z), some = all / 80;
-    float high = sampi_unkey(sampi_mass_key(k, xb, wb, m, part > some ? part - some : 1, top));
-    float low = sampi_unkey(sampi_mass_key(k, xb, wb, m, part + some, top));
-    uint64_t above = k->mass(x, w, n, high);
-    if (above >= need || k->mass(x, w, n, low) < need || k->count(x, n, low) - k->count(x, n, high) > n / 3 - 64)
-        return sampi_mass_key(k, x, w, n, need, top);
-    m = 0;
-    for (size_t i = 0; i < n; i++) {
-        xb[m] = x[i];
-        wb[m] = w[i];
-        m += x[i] >= low && x[i] < high;
-    }
-    return sampi_mass_key(k, xb, wb, m, need - above, high);
-}
-
 /* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold
    less), and the value of its last one. */
 static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
@@ -5033,7 +5046,7 @@ static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, flo
     uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
     if (need == 0) need = 1;
     if (z < need) return 0;
-    *value = sampi_unkey(sampi_mass_key_long(k, row->x, w, row->n, need, z, row->top)) + 0.0f;
+    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top)) + 0.0f;
     float above = sampi_next_up(*value);
     uint64_t before = k->mass(row->x, w, row->n, above);
     for (size_t i = 0; i < row->n && each == 0; i++)
@@ -5133,7 +5146,9 @@ static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
         sampi_gather(row, floor);
         return SAMP_OK;
     }
-    sampi_gather(row, sampi_unscale(floor, row->r));
+    sampi_raise_floor(row, sampi_unscale(floor, row->r));
+    if (!row->id && row->n / 128 >= min_keep) return SAMP_OK; /* at least so many lines reach it */
+    if (!row->id) sampi_gather(row, -FLT_MAX);
     if (row->n >= min_keep) return SAMP_OK;
     *row = before;
     return sampi_keep_first(row, min_keep);
@@ -5164,6 +5179,50 @@ static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
     return SAMP_OK;
 }
 
+/* A long nucleus. A sample of the row tells between which values the mass left out ends; one exact pass gives Z and the
+   mass above these, and only the tokens between them are looked at one by one. The row stays dense, with a floor. */
+static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share, size_t min_keep)
+{
+    const sampi_kernels *k = row->k;
+    sampi_work *work = &row->owner->work;
+    float buf[SAMPI_TILE], value = 0.0f;
+    const float *piece;
+    size_t m = 0;
+    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, row->x[i]);
+    k->weights(work->x, m, g->max, work->w);
+    uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
+    uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
+    if (all <= out_of + slack) return SAMPI_DECLINED;
+    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max));
+    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max));
+    high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
+
+    sampi_sums sums = sampi_row_sums(row, g->max, high);
+    uint64_t need = sampi_mass_of(share, sums.z);
+    if (sums.above >= need) return SAMPI_DECLINED;
+    m = 0;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        m += k->collect(piece, NULL, (int32_t)at, len, low, high, work->x + m, work->id + m);
+    }
+    if (m == 0) return SAMPI_DECLINED;
+    k->scale(work->x, m, row->r, work->x);
+    k->weights(work->x, m, g->max, work->w);
+    sampi_row band = { k, row->owner, work->x, work->id, m, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    sampi_learn(&band);
+    size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
+    if (keep == 0) return SAMPI_DECLINED;
+    size_t kept = keep + k->count(row->x, row->n, high); /* by the values before the changes */
+    if (kept < row->n_change || kept - row->n_change < min_keep) return SAMPI_DECLINED;
+    keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
+    for (size_t i = 0; i < m; i++) out += work->x[i] == value && more++ >= keep;
+    if (row->n_change + out > SAMPI_CHANGES) return SAMPI_DECLINED;
+    for (size_t i = m; i > 0 && out > 0; i--)
+        if (work->x[i - 1] == value) sampi_change_to(row, work->id[i - 1], -INFINITY), out--;
+    row->floor = sampi_unscale(value, row->r);
+    return SAMP_OK;
+}
+
 static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
     uint64_t share = sampi_share(s->u.cut.p), *w = row->owner->work.w;
@@ -5178,7 +5237,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
                          : 30.0;
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
     size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
-    for (; want < row->n / 16 && min_keep < want; want *= 4) {
+    for (; want < row->n / 64 && min_keep < want; want *= 4) {
         sampi_row head = *row;
         float value, other;
         sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
@@ -5198,6 +5257,8 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
             sampi_cut_at(row, value, keep);
         return SAMP_OK;
     }
+    if (row->n > SAMPI_SMALL && (status = sampi_top_p_wide(row, &g, share, min_keep)) != SAMPI_DECLINED)
+        return status;
     sampi_gather(row, -FLT_MAX);
     return row->n ? sampi_top_p_compact(row, share, min_keep) : SAMP_E_EMPTY;
 }
@@ -5226,11 +5287,12 @@ static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scal
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    if (row->floor > -FLT_MAX) sampi_gather(row, -FLT_MAX);
     int status = sampi_learn(row);
     if (status) return status;
     float max = sampi_row_max(row);
     if ((status = sampi_judge(max))) return status;
-    sampi_sums sums = sampi_row_sums(row, max); /* T is a float of the entropy: no estimate will do */
+    sampi_sums sums = sampi_row_sums(row, max, row->floor); /* T is a float of the entropy: no estimate will do */
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
@@ -5238,15 +5300,19 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     const sampi_kernels *k = row->k;
+    sampi_work *work = &row->owner->work;
     sampi_row before = *row;
     float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
     if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
-    size_t some = row->n < 64 ? row->n : 64;
-    if (!row->id && !row->n_change && k->count(row->x, some, sure) == some &&
-        k->count(row->x, row->n, sure) == row->n)
-        return true; /* all of them: stay dense */
-    sampi_gather(row, least);
-    if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    sampi_raise_floor(row, least);
+    if (row->id) {
+        if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    } else {
+        size_t between = k->collect(row->x, NULL, 0, row->n, least, sure, work->x, work->id);
+        const sampi_change *change = sampi_changes(row);
+        for (size_t c = 0; c < row->n_change; c++) between += change[c].x >= least && change[c].x < sure;
+        if (between == 0) return true;
+    }
     *row = before;
     return false;
 }
@@ -5315,7 +5381,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     }
     if (above < 2) return SAMP_OK;
     if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
-    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max).n : row->n;
+    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor).n : row->n;
     if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     uint64_t need = sampi_need_lo(&g, share);
     size_t kept = 0;
@@ -5434,7 +5500,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
     for (size_t at = 0, len; at < row->n; at += len) {
         len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
         if (row->id) piece = row->x;
-        row->k->envelope(piece, len, row->r, max, sum + at / SAMPI_TILE);
+        row->k->envelope(piece, len, row->r, max, row->floor, sum + at / SAMPI_TILE);
     }
     size_t tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
     for (size_t t = 0; t < tiles; t++) total += sum[t];
@@ -5449,7 +5515,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
         else
             sampi_piece(row, at, &piece, buf);
         for (;; i++) {
-            q = sampi_envelope(max, sampi_logit_at(row, piece[i]));
+            q = piece[i] >= row->floor ? sampi_envelope(max, sampi_logit_at(row, piece[i])) : 0;
             if (q > left) break;
             left -= q;
         }
@@ -5466,12 +5532,12 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *t
     if (!status && (row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
     if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
     if (status) return status;
-    sampi_sums sums = sampi_row_sums(row, row->top); /* p is a float of the sum: no estimate will do */
+    sampi_sums sums = sampi_row_sums(row, row->top, row->floor); /* p is a float of the sum: no estimate will do */
     float *l = (float *)(void *)row->owner->work.w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
     row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = { row->k, row->owner, l, row->id, row->n, 1.0f, 0.0f, false, 0 };
+    sampi_row adapted = { row->k, row->owner, l, row->id, row->n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
     if ((status = sampi_fast_dist(&adapted, s, token))) return status;
     size_t at;
     sampi_lookup(row, *token, &x, &at);
@@ -5489,7 +5555,7 @@ static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_tok
     if (status) return status;
     float max = sampi_row_max(row);
     sampi_lookup(row, *token, &x, &at);
-    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x), sampi_row_sums(row, max).z);
+    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x), sampi_row_sums(row, max, row->floor).above);
     return SAMP_OK;
 }
 
@@ -5565,6 +5631,13 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
     return NULL;
 }
 
+/* The others take a dense row only without a floor. */
+static bool sampi_minds_floor(const sampi_kind *kind)
+{
+    return kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT && kind != &SAMPI_TOP_K && kind != &SAMPI_DIST &&
+           kind != &SAMPI_GREEDY;
+}
+
 /* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p.
    */
 #define SAMPI_PLAN 64
@@ -5586,7 +5659,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
 {
     sampi_sampler *list[SAMPI_PLAN];
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
-    sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, false, 0 };
+    sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, -FLT_MAX, false, 0 };
     int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
         return SAMPI_DECLINED;
@@ -5594,6 +5667,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
         sampi_fast_select select = sampi_select_of(list[i]->kind);
+        if (row.floor > -FLT_MAX && sampi_minds_floor(list[i]->kind)) sampi_gather(&row, -FLT_MAX);
         list[i]->at_position = s->position;
         list[i]->at_ordinal = ordinal[list[i]->kind->draws];
         status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
@@ -5601,6 +5675,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     }
     if (status == SAMPI_DECLINED && !row.id && (status = sampi_learn(&row)) == SAMP_OK) status = SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) {
+        if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
         samp_token_data_array cur = sampi_row_array(&row);
         s->perf.n_steps++;
         status = sampi_check(&cur);
