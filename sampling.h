@@ -39,7 +39,7 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>chain  >>fast  >>sample  >>batch                              applying them, and samp_sample itself
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -324,6 +324,23 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
    token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
+/* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
+     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
+              touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
+     Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
+              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
+     Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
+              dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
+              token not even a NaN matters.
+     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
+              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
+              logits; greedy leaves them all. They cost three more passes over the row.
+     Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
+              chains of the batch get theirs. Nothing else.
+     Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
@@ -576,6 +593,9 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #if defined(SAMP_MALLOC) != defined(SAMP_FREE)
 #error "sampling.h: define both SAMP_MALLOC and SAMP_FREE, or neither"
@@ -842,6 +862,55 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
     return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
 }
 
+/* IEEE half to float, exact. A NaN stays one. */
+static float sampi_f16_to_f32(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 1023u, u;
+    float f;
+    if (exponent == 0) { /* zero and subnormals: a multiple of 2^-24 */
+        f = (float)fraction * (1.0f / 16777216.0f);
+        return sign ? -f : f;
+    }
+    u = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | fraction << 13;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+static float sampi_bf16_to_f32(uint16_t h)
+{
+    uint32_t u = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
+
+/* Element i of a row as given. */
+static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
+    if (dtype == SAMP_F16) return sampi_f16_to_f32(((const uint16_t *)x)[i]);
+    if (dtype == SAMP_BF16) return sampi_bf16_to_f32(((const uint16_t *)x)[i]);
+    return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
+}
+
+/* Of the bits of `words` words: 0 none is set, 1 some, 2 all. Masks are mostly alike over long stretches. */
+static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
+{
+    uint32_t any = 0, all = ~(uint32_t)0;
+    for (size_t i = 0; i < words; i++) any |= mask[i], all &= mask[i];
+    return all == ~(uint32_t)0 ? 2 : any != 0;
+}
+
+/* Call f, which is inlined, with each dtype and mask as constants. */
+#define SAMPI_BY_DTYPE(f, x, dtype, mask, ...)                                                                       \
+    switch (dtype) {                                                                                                 \
+        case SAMP_F16: return mask ? f(x, SAMP_F16, mask, __VA_ARGS__) : f(x, SAMP_F16, NULL, __VA_ARGS__);          \
+        case SAMP_BF16: return mask ? f(x, SAMP_BF16, mask, __VA_ARGS__) : f(x, SAMP_BF16, NULL, __VA_ARGS__);       \
+        case SAMP_F64: return mask ? f(x, SAMP_F64, mask, __VA_ARGS__) : f(x, SAMP_F64, NULL, __VA_ARGS__);          \
+        default: return mask ? f(x, SAMP_F32, mask, __VA_ARGS__) : f(x, SAMP_F32, NULL, __VA_ARGS__);                \
+    }
+#define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
+
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
@@ -856,7 +925,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
    the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
    elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
 
-     maxima    line [16 * ceil(n / 256)] = the maximum of each line of x (-infinity behind the last).
+     fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded), -infinity where mask (NULL:
+               none) has no bit. at is a multiple of 16. Returns n.
+     maxima    line [16 * ceil(n / 256)] = the maximum of each line of such a row (-infinity behind the last).
                Returns the row's maximum; NaN if the row has one.
      sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements, max the
                largest l or more; their errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
@@ -893,7 +964,8 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
 
 typedef struct sampi_kernels {
     const char *name;
-    float (*maxima)(const float *x, size_t n, float *line);
+    size_t (*fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out);
+    float (*maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line);
     void (*sweep)(const float *x, size_t n, float r, float max, double *z, double *s);
     void (*moments)(const float *x, size_t n, float pivot, double *moment);
     void (*fold)(const float *line, size_t n, float *out, size_t m);
@@ -912,7 +984,7 @@ typedef struct sampi_kernels {
 
 #define SAMPI_TILE    256
 #define SAMPI_LINE    16
-#define SAMPI_AHEAD   64       /* elements to prefetch ahead: 256 bytes, four lines */
+#define SAMPI_AHEAD   256      /* bytes to prefetch ahead: four lines of the cache */
 #define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
@@ -928,16 +1000,23 @@ typedef struct sampi_kernels {
 
 /* ================================================================================================== >>scalar */
 
-static float sampi_maxima_scalar(const float *x, size_t n, float *line)
+static size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                 float *out)
+{
+    for (size_t i = 0; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     float max = -INFINITY;
     bool nan = false;
     for (size_t i = 0; i < (n + SAMPI_TILE - 1) / SAMPI_TILE * 16; i++) line[i] = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        float *m = &line[i / SAMPI_LINE];
-        nan |= x[i] != x[i];
-        if (x[i] > *m) *m = x[i];
-        if (x[i] > max) max = x[i];
+        float v = sampi_element(x, dtype, mask, i), *m = &line[i / SAMPI_LINE];
+        nan |= v != v;
+        if (v > *m) *m = v;
+        if (v > max) max = v;
     }
     return nan ? NAN : max;
 }
@@ -1048,7 +1127,7 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 
 /* ==================================================================================================== >>avx2 */
 #if SAMPI_X86 && !defined(SAMP_NO_AVX2)
-#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
 
 /* The next 8 elements, masked ones (-infinity) behind the end of the row. */
 SAMPI_T static __m256 sampi_load_avx2(const float *x, size_t left)
@@ -1081,14 +1160,60 @@ SAMPI_T static uint64_t sampi_hsum64_avx2(__m256i v)
     return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
 }
 
-/* The maxima of 8 lines: halves, then rows of four become columns. */
-SAMPI_T SAMPI_INLINE __m256 sampi_lines_avx2(const float *x, __m256 *nan)
+/* Elements i .. i + 8 of a row as given. */
+SAMPI_INLINE SAMPI_T __m256 sampi_row8_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    __m256 v;
+    if (dtype == SAMP_F16) {
+        v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
+    } else if (dtype == SAMP_BF16) {
+        __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
+        v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+    } else if (dtype == SAMP_F64) {
+        __m128 a = _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i));
+        v = _mm256_insertf128_ps(_mm256_castps128_ps256(a),
+                                 _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i + 4)), 1);
+    } else {
+        v = _mm256_loadu_ps((const float *)x + i);
+    }
+    if (mask) {
+        __m256i in = _mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit);
+        v = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(in, bit)));
+    }
+    return v;
+}
+
+SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
+                                                size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, sampi_row8_avx2(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+SAMPI_T static size_t sampi_fetch_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                       float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_avx2, x, dtype, mask, at, n, out);
+}
+
+/* The maxima of the 8 lines from i: halves, then rows of four become columns. */
+SAMPI_INLINE SAMPI_T __m256 sampi_lines_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                             __m256 *nan)
 {
     __m256 v[8];
 #pragma GCC unroll 8
-    for (int k = 0; k < 8; k++, x += SAMPI_LINE) {
-        __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(x + 8);
-        _mm_prefetch((const char *)(x + SAMPI_AHEAD), _MM_HINT_T0);
+    for (int k = 0; k < 8; k++, i += SAMPI_LINE) {
+        __m256 a, b;
+        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
+            __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+            a = _mm256_castsi256_ps(_mm256_slli_epi32(h, 16));
+            b = _mm256_castsi256_ps(_mm256_and_si256(h, _mm256_set1_epi32((int)0xFFFF0000u)));
+        } else {
+            a = sampi_row8_avx2(x, dtype, mask, i), b = sampi_row8_avx2(x, dtype, mask, i + 8);
+        }
         *nan = _mm256_or_ps(*nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
         v[k] = _mm256_max_ps(a, b);
     }
@@ -1102,26 +1227,36 @@ SAMPI_T SAMPI_INLINE __m256 sampi_lines_avx2(const float *x, __m256 *nan)
     return _mm256_max_ps(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
 }
 
-/* The same for a tile, or what is left of the row. Returns the maximum of it, lane by lane. */
-SAMPI_T SAMPI_INLINE __m256 sampi_tile_avx2(const float *x, size_t left, float *line, __m256 *nan)
-{
-    float last[SAMPI_TILE];
-    if (left < SAMPI_TILE) {
-        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
-        x = last;
-    }
-    __m256 a = sampi_lines_avx2(x, nan), b = sampi_lines_avx2(x + 8 * SAMPI_LINE, nan);
-    _mm256_storeu_ps(line, a);
-    _mm256_storeu_ps(line + 8, b);
-    return _mm256_max_ps(a, b);
-}
-
-SAMPI_T static float sampi_maxima_avx2(const float *x, size_t n, float *line)
+SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                                                float *line)
 {
     __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
-    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16)
-        all = _mm256_max_ps(all, sampi_tile_avx2(x + i, n - i, line, &nan));
+    size_t i = 0, half = SAMPI_TILE / 2;
+    for (; i + half <= n; i += half, line += 8) {
+        for (size_t j = 0; j < half * SAMPI_SIZE_OF(dtype); j += 64)
+            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
+        int kind = mask ? sampi_mask_kind(mask + i / 32, half / 32) : 2;
+        __m256 v = _mm256_set1_ps(-INFINITY);
+        if (kind == 2)
+            v = sampi_lines_avx2(x, dtype, NULL, i, &nan);
+        else if (kind == 1)
+            v = sampi_lines_avx2(x, dtype, mask, i, &nan);
+        _mm256_storeu_ps(line, v);
+        all = _mm256_max_ps(all, v);
+    }
+    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += half, line += 8) {
+        float last[SAMPI_TILE / 2];
+        for (size_t j = 0; j < half; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        __m256 v = sampi_lines_avx2(last, SAMP_F32, NULL, 0, &nan);
+        _mm256_storeu_ps(line, v);
+        all = _mm256_max_ps(all, v);
+    }
     return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
+}
+
+SAMPI_T static float sampi_maxima_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    SAMPI_BY_DTYPE(sampi_maxima_as_avx2, x, dtype, mask, n, line);
 }
 
 /* 8 floats as 4 doubles, summed in pairs. */
@@ -1163,7 +1298,7 @@ SAMPI_T static void sampi_sweep_avx2(const float *x, size_t n, float r, float ma
         __m256 z0 = _mm256_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (; i + 16 <= end; i += 16) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
             sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax, &z0, &s0);
             sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax, &z1, &s1);
         }
@@ -1419,7 +1554,7 @@ SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m256i a = _mm256_setzero_si256(), b = a;
         for (; i + 16 <= end; i += 16) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
             a = sampi_envelope_add_avx2(a, _mm256_loadu_ps(x + i), vr, vmax, lo);
             b = sampi_envelope_add_avx2(b, _mm256_loadu_ps(x + i + 8), vr, vmax, lo);
         }
@@ -1447,7 +1582,7 @@ SAMPI_T static void sampi_scale_avx2(const float *x, size_t n, float r, float *o
 
 /* ================================================================================================== >>avx512 */
 #if SAMPI_X86 && !defined(SAMP_NO_AVX512)
-#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 
 /* The next 16 elements, masked ones (-infinity) behind the end of the row. */
 SAMPI_T static __m512 sampi_load_avx512(const float *x, size_t left)
@@ -1481,26 +1616,86 @@ SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
 
-/* Two lines, each folded to 8 lanes; 256-bit loads spare the shuffles. */
-SAMPI_T SAMPI_INLINE __m512 sampi_two_lines_avx512(const float *x, const float *y, __mmask16 *nan)
+/* Elements i .. i + 16 of a row as given. */
+SAMPI_INLINE SAMPI_T __m512 sampi_row16_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
-    __m512 low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(x)), _mm256_loadu_ps(y), 1);
-    __m512 high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(x + 8)),
-                                           _mm256_loadu_ps(y + 8), 1);
-    _mm_prefetch((const char *)(x + SAMPI_AHEAD), _MM_HINT_T0);
-    _mm_prefetch((const char *)(y + SAMPI_AHEAD), _MM_HINT_T0);
+    const __m512 none = _mm512_set1_ps(-INFINITY);
+    __mmask16 in = 0xFFFF;
+    if (mask) memcpy(&in, (const char *)mask + i / 8, 2);
+    if (dtype == SAMP_F32)
+        return mask ? _mm512_mask_loadu_ps(none, in, (const float *)x + i) : _mm512_loadu_ps((const float *)x + i);
+    if (dtype == SAMP_BF16) {
+        __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+        __m512i wide = _mm512_maskz_slli_epi32(0xFFFF, _mm512_maskz_cvtepu16_epi32(0xFFFF, h), 16);
+        return mask ? _mm512_mask_mov_ps(none, in, _mm512_castsi512_ps(wide)) : _mm512_castsi512_ps(wide);
+    }
+    __m256 low, high;
+    if (dtype == SAMP_F16) { /* by halves: on some CPUs twice as fast */
+        low = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
+        high = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i + 8)));
+    } else {
+        low = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i));
+        high = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i + 8));
+    }
+    return _mm512_mask_insertf32x8(none, in, _mm512_castps256_ps512(low), high, 1);
+}
+
+SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
+                                                  size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, sampi_row16_avx512(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+SAMPI_T static size_t sampi_fetch_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                         float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_avx512, x, dtype, mask, at, n, out);
+}
+
+/* Two lines of a row, each folded to 8 lanes. Without a mask 256-bit loads spare the shuffles. */
+SAMPI_INLINE SAMPI_T __m512 sampi_two_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                                   size_t j, __mmask16 *nan)
+{
+    __m512 low, high;
+    if (!mask && dtype == SAMP_F32) {
+        const float *a = (const float *)x + i, *b = (const float *)x + j;
+        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1);
+        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a + 8)),
+                                        _mm256_loadu_ps(b + 8), 1);
+    } else if (!mask && dtype == SAMP_F16) {
+        const __m128i *a = (const __m128i *)(const void *)((const uint16_t *)x + i);
+        const __m128i *b = (const __m128i *)(const void *)((const uint16_t *)x + j);
+        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a))),
+                                       _mm256_cvtph_ps(_mm_loadu_si128(b)), 1);
+        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a + 1))),
+                                        _mm256_cvtph_ps(_mm_loadu_si128(b + 1)), 1);
+    } else if (!mask && dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + j));
+        __m512i v = _mm512_maskz_inserti32x8(0xFFFF, _mm512_castsi256_si512(a), b, 1);
+        low = _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, v, 16));
+        high = _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000u)));
+    } else {
+        __m512 a = sampi_row16_avx512(x, dtype, mask, i), b = sampi_row16_avx512(x, dtype, mask, j);
+        low = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
+        high = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
+    }
     *nan |= _mm512_cmp_ps_mask(low, high, _CMP_UNORD_Q);
     return _mm512_maskz_max_ps(0xFFFF, low, high);
 }
 
-/* The maxima of 16 lines: rows of four become columns. */
-SAMPI_T SAMPI_INLINE __m512 sampi_lines_avx512(const float *x, __mmask16 *nan)
+/* The maxima of the 16 lines from i: rows of four become columns. */
+SAMPI_INLINE SAMPI_T __m512 sampi_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                               __mmask16 *nan)
 {
     __m512 v[8];
 #pragma GCC unroll 8
     for (int k = 0; k < 8; k++) {
-        const float *y = x + (k < 4 ? k : k + 4) * SAMPI_LINE;
-        v[k] = sampi_two_lines_avx512(y, y + 4 * SAMPI_LINE, nan);
+        size_t at = i + (size_t)(k < 4 ? k : k + 4) * SAMPI_LINE;
+        v[k] = sampi_two_lines_avx512(x, dtype, mask, at, at + 4 * SAMPI_LINE, nan);
     }
 #pragma GCC unroll 8
     for (int k = 0; k < 4; k++)
@@ -1514,26 +1709,38 @@ SAMPI_T SAMPI_INLINE __m512 sampi_lines_avx512(const float *x, __mmask16 *nan)
                                _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
 }
 
-/* The same for a tile, or what is left of the row. Returns the maximum of it, lane by lane. */
-SAMPI_T SAMPI_INLINE __m512 sampi_tile_avx512(const float *x, size_t left, float *line, __mmask16 *nan)
-{
-    float last[SAMPI_TILE];
-    if (left < SAMPI_TILE) {
-        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
-        x = last;
-    }
-    __m512 a = sampi_lines_avx512(x, nan);
-    _mm512_storeu_ps(line, a);
-    return a;
-}
-
-SAMPI_T static float sampi_maxima_avx512(const float *x, size_t n, float *line)
+SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                                                  float *line)
 {
     __m512 all = _mm512_set1_ps(-INFINITY);
     __mmask16 nan = 0;
-    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16)
-        all = _mm512_maskz_max_ps(0xFFFF, all, sampi_tile_avx512(x + i, n - i, line, &nan));
+    size_t i = 0;
+    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, line += 16) {
+        for (size_t j = 0; j < SAMPI_TILE * SAMPI_SIZE_OF(dtype); j += 64)
+            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
+        int kind = mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
+        __m512 v = _mm512_set1_ps(-INFINITY);
+        if (kind == 2)
+            v = sampi_lines_avx512(x, dtype, NULL, i, &nan);
+        else if (kind == 1)
+            v = sampi_lines_avx512(x, dtype, mask, i, &nan);
+        _mm512_storeu_ps(line, v);
+        all = _mm512_maskz_max_ps(0xFFFF, all, v);
+    }
+    if (i < n) {
+        float last[SAMPI_TILE];
+        for (size_t j = 0; j < SAMPI_TILE; j++)
+            last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        __m512 v = sampi_lines_avx512(last, SAMP_F32, NULL, 0, &nan);
+        _mm512_storeu_ps(line, v);
+        all = _mm512_maskz_max_ps(0xFFFF, all, v);
+    }
     return nan ? NAN : sampi_hmax_avx512(all);
+}
+
+SAMPI_T static float sampi_maxima_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    SAMPI_BY_DTYPE(sampi_maxima_as_avx512, x, dtype, mask, n, line);
 }
 
 /* 16 floats as 8 doubles, summed in pairs. */
@@ -1576,8 +1783,8 @@ SAMPI_T static void sampi_sweep_avx512(const float *x, size_t n, float r, float 
         __m512 z0 = _mm512_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (; i + 32 <= end; i += 32) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
             sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax, &z0, &s0);
             sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax, &z1, &s1);
         }
@@ -1818,8 +2025,8 @@ SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, flo
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m512i a = _mm512_setzero_si512(), b = a;
         for (; i + 32 <= end; i += 32) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
             a = sampi_envelope_add_avx512(a, _mm512_loadu_ps(x + i), vr, vmax, lo);
             b = sampi_envelope_add_avx512(b, _mm512_loadu_ps(x + i + 16), vr, vmax, lo);
         }
@@ -1856,33 +2063,75 @@ static float32x4_t sampi_load_neon(const float *x, size_t left)
     return vld1q_f32(lane);
 }
 
-/* The maxima of the lines of a tile, or of what is left of the row; returns the maximum of it, lane by lane. vmaxq_f32
-   keeps a NaN, so the maxima tell of one by themselves. */
-SAMPI_INLINE float32x4_t sampi_tile_neon(const float *x, size_t left, float *line)
+/* Elements i .. i + 4 of a row as given. */
+SAMPI_INLINE float32x4_t sampi_row4_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
-    float last[SAMPI_TILE];
-    float32x4_t all = vdupq_n_f32(-INFINITY);
-    if (left < SAMPI_TILE) {
-        for (size_t i = 0; i < SAMPI_TILE; i++) last[i] = i < left ? x[i] : -INFINITY;
-        x = last;
+    const uint32_t lane[4] = { 1, 2, 4, 8 };
+    float32x4_t v;
+    if (dtype == SAMP_F16) {
+        v = vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)x + i)));
+    } else if (dtype == SAMP_BF16) {
+        v = vreinterpretq_f32_u32(vshll_n_u16(vld1_u16((const uint16_t *)x + i), 16));
+    } else if (dtype == SAMP_F64) {
+        float32x2_t low = vcvt_f32_f64(vld1q_f64((const double *)x + i));
+        v = vcvt_high_f32_f64(low, vld1q_f64((const double *)x + i + 2));
+    } else {
+        v = vld1q_f32((const float *)x + i);
     }
-    for (int j = 0; j < 16; j += 4) { /* four lines, each folded to four lanes, then pairwise to one */
-        float32x4_t v[4];
-        for (int k = 0; k < 4; k++, x += SAMPI_LINE)
-            v[k] = vmaxq_f32(vmaxq_f32(vld1q_f32(x), vld1q_f32(x + 4)),
-                             vmaxq_f32(vld1q_f32(x + 8), vld1q_f32(x + 12)));
-        v[0] = vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3]));
-        vst1q_f32(line + j, v[0]);
-        all = vmaxq_f32(all, v[0]);
+    if (mask) {
+        uint32x4_t in = vtstq_u32(vdupq_n_u32(mask[i / 32] >> (i % 32)), vld1q_u32(lane));
+        v = vbslq_f32(in, v, vdupq_n_f32(-INFINITY));
     }
-    return all;
+    return v;
 }
 
-static float sampi_maxima_neon(const float *x, size_t n, float *line)
+SAMPI_INLINE size_t sampi_fetch_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                        float *out)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) vst1q_f32(out + i, sampi_row4_neon(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+static size_t sampi_fetch_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_neon, x, dtype, mask, at, n, out);
+}
+
+/* The maxima of the 4 lines from i, each folded to four lanes, then pairwise to one. vmaxq_f32 keeps a NaN, so the
+   maxima tell of one by themselves. */
+SAMPI_INLINE float32x4_t sampi_lines_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    float32x4_t v[4];
+    for (int k = 0; k < 4; k++, i += SAMPI_LINE)
+        v[k] = vmaxq_f32(vmaxq_f32(sampi_row4_neon(x, dtype, mask, i), sampi_row4_neon(x, dtype, mask, i + 4)),
+                         vmaxq_f32(sampi_row4_neon(x, dtype, mask, i + 8), sampi_row4_neon(x, dtype, mask, i + 12)));
+    return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3]));
+}
+
+SAMPI_INLINE float sampi_maxima_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     float32x4_t all = vdupq_n_f32(-INFINITY);
-    for (size_t i = 0; i < n; i += SAMPI_TILE, line += 16) all = vmaxq_f32(all, sampi_tile_neon(x + i, n - i, line));
+    size_t i = 0, part = 4 * SAMPI_LINE;
+    for (; i + part <= n; i += part, line += 4) {
+        float32x4_t v = sampi_lines_neon(x, dtype, mask, i);
+        vst1q_f32(line, v);
+        all = vmaxq_f32(all, v);
+    }
+    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += part, line += 4) {
+        float last[4 * SAMPI_LINE];
+        for (size_t j = 0; j < part; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        float32x4_t v = sampi_lines_neon(last, SAMP_F32, NULL, 0);
+        vst1q_f32(line, v);
+        all = vmaxq_f32(all, v);
+    }
     return vmaxvq_f32(all);
+}
+
+static float sampi_maxima_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    SAMPI_BY_DTYPE(sampi_maxima_as_neon, x, dtype, mask, n, line)
 }
 
 /* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
@@ -2121,9 +2370,9 @@ static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
 
 #define SAMPI_KERNELS(isa)                                                                                           \
     {                                                                                                                \
-#isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, sampi_collect_##isa,     \
-            sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, sampi_mass_##isa,           \
-            sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                                                \
+#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+            sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
     }
 
 /* The best one comes last. */
@@ -2145,7 +2394,8 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 static bool sampi_isa_works(const char *name)
 {
 #if SAMPI_X86
-    const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28;  /* leaf 1 ecx: fma popcnt osxsave avx */
+    const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
+                           1u << 29;                                   /* leaf 1 ecx: fma popcnt osxsave avx f16c */
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
@@ -2475,6 +2725,7 @@ struct sampi_sampler {
     uint32_t at_ordinal;  /* and which of its kind this sampler is */
     sampi_state now, before;
     sampi_work work; /* of the sampler that samp_sample was called on */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
     union {
@@ -4664,8 +4915,12 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
 typedef struct sampi_row {
     const sampi_kernels *k;
-    sampi_sampler *owner; /* whose workspace it is */
-    const float *x;       /* [n] the logits are x * r */
+    sampi_work *work;
+    samp_perf_data *perf;
+    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask: */
+    const void *data;     /* [n] the elements as given; */
+    const uint32_t *mask; /* their mask or NULL, */
+    samp_dtype dtype;     /* and their dtype */
     const int32_t *id;    /* [n] or NULL: dense, id = index */
     size_t n;
     float r;         /* 1 in a compact row */
@@ -4728,7 +4983,7 @@ static float sampi_unscale(float l, float r)
     return sampi_unkey((int32_t)hi);
 }
 
-static sampi_change *sampi_changes(const sampi_row *row) { return row->owner->work.change; }
+static sampi_change *sampi_changes(const sampi_row *row) { return row->work->change; }
 
 static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
 
@@ -4742,9 +4997,23 @@ static int sampi_judge(float top)
 static int sampi_learn(sampi_row *row)
 {
     if (row->learnt) return SAMP_OK;
-    row->top = row->k->maxima(row->x, row->n, row->id ? row->owner->work.scratch : row->owner->work.line);
+    row->top = row->id ? row->k->maxima(row->x, SAMP_F32, NULL, row->n, row->work->scratch)
+                       : row->k->maxima(row->data, row->dtype, row->mask, row->n, row->work->line);
     row->learnt = true;
     return sampi_judge(row->top);
+}
+
+/* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
+static sampi_row sampi_compact_row(const sampi_row *row, const float *x, const int32_t *id, size_t n)
+{
+    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    return c;
+}
+
+/* x [i] of a dense row, changes aside. */
+static float sampi_at(const sampi_row *row, size_t i)
+{
+    return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
 }
 
 /* ---- finding thresholds ---- */
@@ -4778,7 +5047,7 @@ static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, s
    lines. */
 static float sampi_row_bound(const sampi_row *row, size_t need)
 {
-    float *line = row->owner->work.line, *f = row->owner->work.scratch;
+    float *line = row->work->line, *f = row->work->scratch;
     size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
     if (need >= row->n) return -FLT_MAX;
     if (need == 1 && row->n_change == 0) return row->top;
@@ -4796,8 +5065,8 @@ static float sampi_row_bound(const sampi_row *row, size_t need)
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
 {
     const sampi_change *change = sampi_changes(row);
-    float *x = row->owner->work.x;
-    int32_t *id = row->owner->work.id;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
     size_t kept = 0, c = 0, more = 0;
     for (size_t i = 0; i < m; i++) { /* out with their old values */
         while (c < row->n_change && change[c].id < id[i]) c++;
@@ -4821,19 +5090,38 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
     return m;
 }
 
+/* The kernel of this name for rows that are not floats: line by line. */
+static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float least)
+{
+    sampi_work *work = row->work;
+    float buf[SAMPI_LINE];
+    size_t m = 0;
+    for (size_t h = 0; h < n_lines; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, buf);
+        m += row->k->collect(buf, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+    }
+    return m;
+}
+
 /* Keep the tokens with x >= least (>= -FLT_MAX). Afterwards the row is compact. */
 static void sampi_gather(sampi_row *row, float least)
 {
-    sampi_work *work = &row->owner->work;
+    sampi_work *work = row->work;
     if (least < row->floor) least = row->floor;
     size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (row->id || !row->learnt) {
+    if (!row->id) (void)sampi_learn(row);
+    if (row->id) {
         m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
     } else { /* only from lines whose maximum reaches it */
         float *max = (float *)(void *)work->w;
         int32_t *hit = (int32_t *)(void *)(max + lines + 16);
         size_t hits = row->k->collect(work->line, NULL, 0, lines, least, INFINITY, max, hit);
-        m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
+        if (row->x) {
+            m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
+        } else {
+            m = sampi_pick_row(row, hit, hits, least);
+        }
     }
     if (row->n_change) m = sampi_merge_changes(row, m, least);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
@@ -4850,7 +5138,7 @@ static void sampi_gather(sampi_row *row, float least)
 static void sampi_raise_floor(sampi_row *row, float least)
 {
     size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (row->id || !row->learnt || row->k->count(row->owner->work.line, lines, least) < lines / 8 + row->n_change)
+    if (row->id || !row->learnt || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
         sampi_gather(row, least);
     else if (least > row->floor)
         row->floor = least;
@@ -4871,7 +5159,7 @@ static float sampi_row_max(sampi_row *row)
 /* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
-    sampi_work *work = &row->owner->work;
+    sampi_work *work = row->work;
     size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id), over = m - keep,
            from = m;
     for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
@@ -4905,23 +5193,8 @@ static int sampi_keep_first(sampi_row *row, size_t keep)
     return SAMP_OK;
 }
 
-/* A row as the array of its candidates. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
-{
-    samp_token_data_array cur = { row->owner->work.candidate, row->n, -1, false };
-    const sampi_change *change = sampi_changes(row);
-    for (size_t i = 0; i < row->n; i++) {
-        cur.data[i].id = row->id ? row->id[i] : (samp_token)i;
-        cur.data[i].logit = sampi_logit_at(row, row->x[i]) + 0.0f; /* -0 becomes +0 */
-        cur.data[i].p = 0.0f;
-    }
-    for (size_t c = 0; c < row->n_change; c++) cur.data[change[c].id].logit = sampi_logit_at(row, change[c].x);
-    return cur;
-}
-
-/* ---- sums ---- */
-
-/* The next piece of a dense row: all up to the next tile with a change, or such a tile with its changes, in buf. */
+/* The next piece of a row as floats: where they are, all up to the next tile with a change; or a tile in buf, with its
+   changes. */
 static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
 {
     const sampi_change *change = sampi_changes(row);
@@ -4933,14 +5206,50 @@ static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, 
         else
             hi = mid;
     }
-    *piece = row->x + at;
-    if (c == row->n_change) return row->n - at;
-    if ((size_t)change[c].id >= end) return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
-    memcpy(buf, row->x + at, (end - at) * sizeof *buf);
+    if (row->x && (c == row->n_change || (size_t)change[c].id >= end)) {
+        *piece = row->x + at;
+        if (c == row->n_change || (size_t)change[c].id >= row->n) return row->n - at;
+        return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
+    }
+    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, buf);
     for (; c < row->n_change && (size_t)change[c].id < end; c++) buf[(size_t)change[c].id - at] = change[c].x;
     *piece = buf;
     return end - at;
 }
+
+/* How many elements x lie in [least, below). */
+static size_t sampi_row_count(const sampi_row *row, float least, float below)
+{
+    size_t count = 0;
+    float buf[SAMPI_TILE];
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        count += row->k->count(piece, len, least);
+        if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
+    }
+    return count;
+}
+
+/* A row as the array of its candidates. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
+    float buf[SAMPI_TILE];
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        for (size_t i = 0; i < len; i++) {
+            samp_token_data *d = &cur.data[at + i];
+            d->id = row->id ? row->id[at + i] : (samp_token)(at + i);
+            d->logit = sampi_logit_at(row, piece[i]) + 0.0f; /* -0 becomes +0 */
+            d->p = 0.0f;
+        }
+    }
+    return cur;
+}
+
+/* ---- sums ---- */
 
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least)
 {
@@ -4966,7 +5275,7 @@ typedef struct sampi_range {
 static sampi_range sampi_exact(const sampi_row *row, float max)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor);
-    if (!row->id) row->owner->perf.n_exact++; /* compact rows are short: no estimate was tried */
+    if (!row->id) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
     sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
     return g;
 }
@@ -4974,29 +5283,24 @@ static sampi_range sampi_exact(const sampi_row *row, float max)
 /* Estimate the sums of a dense row. */
 static int sampi_estimate(sampi_row *row, sampi_range *g)
 {
-    double z = 0.0, s = 0.0, z_unit = (double)SAMPI_ONE;
+    double z = 0.0, s = 0.0;
+    float buf[SAMPI_TILE];
+    const float *piece;
     int status = sampi_learn(row);
     if (status) return status;
-    float ref = sampi_logit_at(row, row->top);
-    row->k->sweep(row->x, row->n, row->r, ref, &z, &s);
-    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
-    double z_err = z * off, s_err = (s + z) * 4.0 * off;
-    const sampi_change *change = sampi_changes(row);
-    for (size_t c = 0; c < row->n_change; c++) {
-        double old_d = (double)sampi_logit_at(row, row->x[change[c].id]) - (double)ref;
-        double new_d = (double)sampi_logit_at(row, change[c].x) - (double)ref;
-        double old_e = old_d > -700.0 ? sampi_exp2(old_d * SAMPI_LOG2E) : 0.0;
-        double new_e = new_d > -700.0 ? sampi_exp2(new_d * SAMPI_LOG2E) : 0.0;
-        z += new_e - old_e;
-        s += (old_e > 0.0 ? old_e * old_d : 0.0) - (new_e > 0.0 ? new_e * new_d : 0.0);
-    }
     g->max = sampi_row_max(row);
     if ((status = sampi_judge(g->max))) return status;
-    double shift = (double)g->max - (double)ref; /* from ref to max as the reference */
-    z_unit *= sampi_exp2(sampi_round(-shift * SAMPI_LOG2E));
-    g->z_lo = (z - z_err) * z_unit, g->z_hi = (z + z_err) * z_unit;
-    g->s_lo = (s + shift * z - s_err - fabs(shift) * z_err) * z_unit;
-    g->s_hi = (s + shift * z + s_err + fabs(shift) * z_err) * z_unit;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        double part_z, part_s;
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->sweep(piece, len, row->r, g->max, &part_z, &part_s);
+        z += part_z;
+        s += part_s;
+    }
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    g->z_lo = (z - z_err) * unit, g->z_hi = (z + z_err) * unit;
+    g->s_lo = (s - s_err) * unit, g->s_hi = (s + s_err) * unit;
     /* weights are rounded to integers: up to half a unit each, and the maximum is one whole weight */
     double slack = (double)row->n + 1.0 + 1e-11 * g->z_hi;
     g->z_lo -= slack, g->z_hi += slack;
@@ -5079,7 +5383,7 @@ static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *
     if (!row->id) {
         const sampi_change *change = sampi_changes(row);
         if ((size_t)id >= row->n) return false;
-        *x = row->x[id] + 0.0f;
+        *x = sampi_at(row, (size_t)id) + 0.0f;
         for (hi = row->n_change; lo < hi;) {
             size_t mid = (lo + hi) / 2;
             if (change[mid].id < id)
@@ -5126,7 +5430,7 @@ static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
             sampi_change_to(row, id, l);
             continue;
         }
-        row->owner->work.x[at] = l;
+        row->work->x[at] = l;
         row->learnt = false;
         banned |= sampi_masked(l);
     }
@@ -5166,7 +5470,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 /* top_p on a compact row: all weights. */
 static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
 {
-    uint64_t *w = row->owner->work.w;
+    uint64_t *w = row->work->w;
     float value;
     int status = sampi_learn(row);
     if (status) return status;
@@ -5184,11 +5488,11 @@ static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
 static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
-    sampi_work *work = &row->owner->work;
+    sampi_work *work = row->work;
     float buf[SAMPI_TILE], value = 0.0f;
     const float *piece;
     size_t m = 0;
-    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, row->x[i]);
+    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, sampi_at(row, i));
     k->weights(work->x, m, g->max, work->w);
     uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
     uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
@@ -5208,12 +5512,10 @@ static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share
     if (m == 0) return SAMPI_DECLINED;
     k->scale(work->x, m, row->r, work->x);
     k->weights(work->x, m, g->max, work->w);
-    sampi_row band = { k, row->owner, work->x, work->id, m, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    sampi_row band = sampi_compact_row(row, work->x, work->id, m);
     sampi_learn(&band);
     size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
-    if (keep == 0) return SAMPI_DECLINED;
-    size_t kept = keep + k->count(row->x, row->n, high); /* by the values before the changes */
-    if (kept < row->n_change || kept - row->n_change < min_keep) return SAMPI_DECLINED;
+    if (keep == 0 || (min_keep > 1 && keep + sampi_row_count(row, high, INFINITY) < min_keep)) return SAMPI_DECLINED;
     keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
     for (size_t i = 0; i < m; i++) out += work->x[i] == value && more++ >= keep;
     if (row->n_change + out > SAMPI_CHANGES) return SAMPI_DECLINED;
@@ -5225,7 +5527,7 @@ static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share
 
 static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t share = sampi_share(s->u.cut.p), *w = row->owner->work.w;
+    uint64_t share = sampi_share(s->u.cut.p), *w = row->work->w;
     size_t min_keep = s->u.cut.min_keep;
     sampi_range g;
     if (row->id) return sampi_top_p_compact(row, share, min_keep);
@@ -5268,7 +5570,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_keep_first(row, 1);
     float r = 1.0f / t;
     if (row->id) {
-        row->k->scale(row->x, row->n, r, row->owner->work.x);
+        row->k->scale(row->x, row->n, r, row->work->x);
         if (row->learnt) row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
@@ -5300,18 +5602,14 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     const sampi_kernels *k = row->k;
-    sampi_work *work = &row->owner->work;
     sampi_row before = *row;
     float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
     if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
     sampi_raise_floor(row, least);
     if (row->id) {
         if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
-    } else {
-        size_t between = k->collect(row->x, NULL, 0, row->n, least, sure, work->x, work->id);
-        const sampi_change *change = sampi_changes(row);
-        for (size_t c = 0; c < row->n_change; c++) between += change[c].x >= least && change[c].x < sure;
-        if (between == 0) return true;
+    } else if (least >= sure || sampi_row_count(row, least, sure) == 0) {
+        return true;
     }
     *row = before;
     return false;
@@ -5319,16 +5617,23 @@ static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
-    double moment[3], pivot = 0.0;
+    double moment[3] = { 0.0, 0.0, 0.0 }, pivot = 0.0;
+    float buf[SAMPI_TILE];
+    const float *piece;
     int known = 0;
     if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
     int status = sampi_learn(row);
     if (status) return status;
     for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
-        if (fabsf(row->x[i]) <= FLT_MAX) pivot += (double)row->x[i], known++;
+        if (fabsf(sampi_at(row, i)) <= FLT_MAX) pivot += (double)sampi_at(row, i), known++;
     if (known) pivot /= known;
-    row->k->moments(row->x, row->n, (float)pivot, moment);
+    for (size_t at = 0, len; at < row->n; at += len) {
+        double part[3];
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->moments(piece, len, (float)pivot, part);
+        for (int j = 0; j < 3; j++) moment[j] += part[j];
+    }
     /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
     double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
     double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
@@ -5355,7 +5660,7 @@ static int sampi_range_of(sampi_row *row, sampi_range *g)
 
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->owner->work.w;
+    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
     sampi_range g;
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
@@ -5389,8 +5694,8 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         bool out = w[i] >= need && i != least;
         if (!row->id && out) sampi_change_to(row, head.id[i], -INFINITY);
         if (!row->id || out) continue;
-        row->owner->work.x[kept] = row->x[i];
-        row->owner->work.id[kept++] = row->id[i];
+        row->work->x[kept] = row->x[i];
+        row->work->id[kept++] = row->id[i];
     }
     if (row->id) row->n = kept, row->learnt = false;
     return SAMP_OK;
@@ -5432,7 +5737,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     if (!status) status = sampi_estimate(row, &g);
     if (status) return status;
     uint64_t share = sampi_share(s->u.cut.p);
-    sampi_work *work = &row->owner->work;
+    sampi_work *work = row->work;
     for (double reach = 1.0;;) {
         double mean[2] = { g.s_lo / g.z_hi, g.s_hi / g.z_lo };
         uint64_t need[2] = { sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_lo) + 1,
@@ -5483,15 +5788,20 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     (void)s;
-    int status = sampi_keep_first(row, 1);
-    if (!status) *token = row->id[0];
-    return status;
+    int status = sampi_learn(row);
+    if (status) return status;
+    sampi_row best = *row; /* the row itself stays as it is */
+    if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
+    size_t i = 0;
+    while (row->id && row->x[i] != row->top) i++;
+    *token = best.id[i];
+    return SAMP_OK;
 }
 
 /* The draw of sampi_draw: sums of q per tile, then one tile. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
-    uint64_t *sum = row->owner->work.sum, total = 0, random[2];
+    uint64_t *sum = row->work->sum, total = 0, random[2];
     int status = sampi_learn(row);
     if (status) return status;
     float max = sampi_row_max(row), buf[SAMPI_TILE];
@@ -5529,15 +5839,15 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *t
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
     int status = sampi_learn(row);
-    if (!status && (row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
+    if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
     if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
     if (status) return status;
     sampi_sums sums = sampi_row_sums(row, row->top, row->floor); /* p is a float of the sum: no estimate will do */
-    float *l = (float *)(void *)row->owner->work.w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
+    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
     row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = { row->k, row->owner, l, row->id, row->n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    sampi_row adapted = sampi_compact_row(row, l, row->id, row->n);
     if ((status = sampi_fast_dist(&adapted, s, token))) return status;
     size_t at;
     sampi_lookup(row, *token, &x, &at);
@@ -5588,7 +5898,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *tok
     if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
     int status = sampi_learn(row);
     if (status) return status;
-    size_t n = row->k->count(row->x, row->n, -FLT_MAX);
+    size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
     if ((status = sampi_keep_first(&head, m))) return status;
     for (size_t i = 0; i < head.n; i++) { /* its logits in order */
@@ -5654,15 +5964,106 @@ static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
     return n + 1;
 }
 
+/* ---- log-probabilities: exact sums, whatever the draw did ---- */
+
+/* One draw to make. */
+typedef struct sampi_job {
+    sampi_sampler *s;
+    sampi_work *work;
+    const void *data; /* [n] */
+    samp_dtype dtype;
+    const uint32_t *mask;
+    size_t n;
+    samp_logprobs *logprobs; /* or NULL */
+    bool accept;
+} sampi_job;
+
+static float sampi_logprob(float l, float max, uint64_t z)
+{
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE));
+}
+
+static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+{
+    set->chosen.token = token;
+    set->chosen.rank = (int32_t)before + 1;
+    set->chosen.logprob = logprob;
+    set->cumulative_logprob += (double)logprob;
+}
+
+/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
+static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+{
+    samp_logprob *top = set->top_logprobs;
+    int32_t i = n < set->n_top ? n++ : n - 1;
+    for (; i > 0 && (top[i - 1].logprob < l || (top[i - 1].logprob == l && top[i - 1].token > token)); i--)
+        top[i] = top[i - 1];
+    top[i].token = token;
+    top[i].logprob = l;
+    return n;
+}
+
+static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+{
+    set->n_top_found = n;
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].rank = i + 1;
+        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+    }
+}
+
+/* Of a row, which is used up. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+{
+    float x = 0.0f, max = sampi_row_max(row);
+    uint64_t z = sampi_row_sums(row, max, row->floor).above;
+    size_t at = (size_t)token;
+    sampi_lookup(row, token, &x, &at);
+    float l = sampi_logit_at(row, x), from = sampi_unscale(l, row->r),
+          above = sampi_unscale(sampi_next_up(l), row->r);
+    sampi_row before = *row; /* the tokens with smaller ids */
+    before.n = at;
+    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
+                     sampi_logprob(l, max, z));
+    if (set->n_top > 0) (void)sampi_keep_first(row, (size_t)set->n_top); /* it has at least one token */
+    int32_t n = 0;
+    for (size_t i = 0; i < row->n && set->n_top > 0; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_top(set, n, max, z);
+}
+
+/* Of the candidates that a chain left, one of them selected. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+{
+    samp_token_data chosen = cur->data[cur->selected];
+    sampi_sums sums = sampi_sum(cur);
+    size_t before = 0;
+    for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
+    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
+    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].token = cur->data[i].id;
+        set->top_logprobs[i].logprob = cur->data[i].logit;
+    }
+    sampi_finish_top(set, n, sums.max, sums.z);
+}
+
+/* ---- a draw ---- */
+
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
+static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     sampi_sampler *list[SAMPI_PLAN];
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
-    sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    sampi_sampler *s = job->s;
+    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    sampi_row row = { sampi_use(), job->work, &s->perf, x,    job->data, job->mask, job->dtype,
+                      NULL,        job->n,    1.0f,     0.0f, -FLT_MAX,  false,     0 };
     int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
         return SAMPI_DECLINED;
+    if (job->logprobs && list[n - 1]->kind == &SAMPI_ADAPTIVE_P)
+        return SAMPI_DECLINED; /* it draws from other logits */
     sampi_save_state(s);
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
@@ -5681,6 +6082,9 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
         if (!status) *token = cur.data[cur.selected].id;
+        if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    } else if (!status && job->logprobs) {
+        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
     if (status)
         sampi_restore_state(s);
@@ -5691,16 +6095,13 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
 
 /* ================================================================================================== >>sample */
 
-SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
+static int sampi_reserve(sampi_work *work, size_t n)
 {
-    sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s) return SAMP_E_NULL;
-    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    if (n_vocab <= s->work.n) return SAMP_OK;
-    size_t tiles = (n_vocab + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
-    const size_t bytes[7] = { (n_vocab + 128) * sizeof(samp_token_data), (n_vocab + 32) * sizeof(float),
-                              (n_vocab + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
-                              (32 * tiles + 64) * sizeof(float),         tiles * sizeof(uint64_t),
+    if (n <= work->n) return SAMP_OK;
+    size_t tiles = (n + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
+    const size_t bytes[7] = { (n + 128) * sizeof(samp_token_data), (n + 32) * sizeof(float),
+                              (n + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
+                              (32 * tiles + 64) * sizeof(float),   tiles * sizeof(uint64_t),
                               SAMPI_CHANGES * sizeof(sampi_change) };
     for (int i = 0; i < 7; i++) {
         at[i] = size - 64;
@@ -5708,80 +6109,202 @@ SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
     }
     char *block = (char *)SAMP_MALLOC(size), *base;
     if (!block) return SAMP_E_NOMEM;
-    SAMP_FREE(s->work.block);
+    SAMP_FREE(work->block);
     base = block + (64 - (uintptr_t)block % 64) % 64; /* on a cache line */
-    s->work.block = block;
-    s->work.n = n_vocab;
-    s->work.candidate = (samp_token_data *)(void *)(base + at[0]);
-    s->work.w = (uint64_t *)(void *)(base + at[0]);
-    s->work.x = (float *)(void *)(base + at[1]);
-    s->work.id = (int32_t *)(void *)(base + at[2]);
-    s->work.line = (float *)(void *)(base + at[3]);
-    s->work.scratch = (float *)(void *)(base + at[4]);
-    s->work.sum = (uint64_t *)(void *)(base + at[5]);
-    s->work.change = (sampi_change *)(void *)(base + at[6]);
+    work->block = block;
+    work->n = n;
+    work->candidate = (samp_token_data *)(void *)(base + at[0]);
+    work->w = (uint64_t *)(void *)(base + at[0]);
+    work->x = (float *)(void *)(base + at[1]);
+    work->id = (int32_t *)(void *)(base + at[2]);
+    work->line = (float *)(void *)(base + at[3]);
+    work->scratch = (float *)(void *)(base + at[4]);
+    work->sum = (uint64_t *)(void *)(base + at[5]);
+    work->change = (sampi_change *)(void *)(base + at[6]);
     return SAMP_OK;
 }
 
-/* The definition of a token: the array of all candidates, through the samplers one by one. */
-static int sampi_draw_by_steps(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
+SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
-    samp_token_data_array cur = { s->work.candidate, n_vocab, -1, false };
-    for (size_t i = 0; i < n_vocab; i++) {
+    if (!s) return SAMP_E_NULL;
+    return n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : sampi_reserve(&((sampi_sampler *)s)->work, n_vocab);
+}
+
+/* The definition of a token: the array of all candidates, through the samplers one by one. */
+static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
+{
+    samp_token_data_array cur = { job->work->candidate, job->n, -1, false };
+    for (size_t i = 0; i < job->n; i++) {
         cur.data[i].id = (samp_token)i;
-        cur.data[i].logit = logits[i] + 0.0f; /* -0 becomes +0 */
+        cur.data[i].logit = sampi_element(job->data, job->dtype, job->mask, i) + 0.0f; /* -0 becomes +0 */
         cur.data[i].p = 0.0f;
     }
     int status = sampi_check(&cur);
-    if (!status) status = sampi_apply(s, &cur, true);
+    if (!status) status = sampi_apply(job->s, &cur, true);
     if (!status) *token = cur.data[cur.selected].id;
+    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
     return status;
 }
 
-static samp_token sampi_draw_any(sampi_sampler *s, const float *logits, size_t n_vocab)
+static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
-    int status = samp_status(&s->base, NULL);
-    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
-    if (!status) status = samp_reserve(&s->base, n_vocab);
-    if (!status) status = sampi_draw_fast(s, logits, n_vocab, &token);
+    int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
-        s->perf.n_steps++;
-        status = sampi_draw_by_steps(s, logits, n_vocab, &token);
+        job->s->perf.n_steps++;
+        status = sampi_draw_by_steps(job, &token);
     }
     return status ? status : token;
 }
 
-static samp_token sampi_sample(samp_sampler *s, const float *logits, size_t n_vocab, bool accept)
+/* Of the logits as given. */
+static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
-    if (!s || !logits) return SAMP_E_NULL;
-    samp_perf_data *perf = &((sampi_sampler *)s)->perf;
-    uint64_t position = ((sampi_sampler *)s)->position;
+    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
+                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
+    if (sampi_learn(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+}
+
+static samp_token sampi_sample(const sampi_job *job)
+{
+    sampi_sampler *s = job->s;
+    uint64_t position = s->position;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    samp_token token = sampi_draw_any((sampi_sampler *)s, logits, n_vocab);
-    int status = token >= 0 && accept ? samp_accept(s, token) : SAMP_OK;
+    samp_token token = sampi_draw_any(job);
+    int status = token >= 0 && job->accept ? samp_accept(&s->base, token) : SAMP_OK;
     if (status) { /* a custom sampler refused the token: as if it had not been drawn */
-        sampi_restore_state((sampi_sampler *)s);
-        ((sampi_sampler *)s)->position = position;
+        sampi_restore_state(s);
+        s->position = position;
         token = status;
     }
-    if (token >= 0) perf->n_sample++;
+    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
+    if (token >= 0) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
-    perf->t_sample_ns += SAMP_CLOCK() - start;
+    s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
     return token;
 }
 
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, bool accept)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !logits) return SAMP_E_NULL;
+    int status = samp_status(sampler, NULL);
+    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
+    if (!status) status = samp_reserve(sampler, n_vocab);
+    sampi_job job = { s, &s->work, logits, SAMP_F32, NULL, n_vocab, NULL, accept };
+    return status ? status : sampi_sample(&job);
+}
+
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample(s, logits, n_vocab, true);
+    return sampi_sample_one(s, logits, n_vocab, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample(s, logits, n_vocab, false);
+    return sampi_sample_one(s, logits, n_vocab, false);
+}
+
+/* =================================================================================================== >>batch */
+
+#define SAMPI_MAX_THREADS 256
+
+/* What is wrong with the call itself. */
+static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *g)
+{
+    size_t size = SAMPI_SIZE_OF(g->dtype);
+    if ((int)g->dtype < SAMP_F32 || (int)g->dtype > SAMP_F64) return SAMP_E_DTYPE;
+    if (!g->data) return SAMP_E_NULL;
+    if (g->n_vocab == 0) return SAMP_E_EMPTY;
+    if (g->n_vocab > SAMP_MAX_VOCAB || g->n_threads < 0 || (uintptr_t)g->data % size) return SAMP_E_RANGE;
+    if (g->stride && g->stride < g->n_vocab) return SAMP_E_RANGE;
+    if (g->mask && g->mask_stride && g->mask_stride < (g->n_vocab + 31) / 32) return SAMP_E_RANGE;
+    for (size_t r = 0; r < g->n_rows; r++)
+        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
+    for (size_t r = 0; r < g->n_rows; r++)
+        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return SAMP_E_RANGE; /* twice */
+    return SAMP_OK;
+}
+
+static bool sampi_bad_logprobs(const samp_logprob_set *set)
+{
+    return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
+}
+
+/* One row, in any thread's workspace. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *g, size_t r, sampi_work *work)
+{
+    size_t at = g->row_index ? (size_t)g->row_index[r] : r, stride = g->stride ? g->stride : g->n_vocab;
+    size_t words = g->mask_stride ? g->mask_stride : (g->n_vocab + 31) / 32;
+    samp_logprobs *lp = g->logprobs ? &g->logprobs[r] : NULL;
+    if (!rows[r]) return SAMP_E_NULL;
+    int status = samp_status(rows[r], NULL);
+    if (status) return status;
+    if (g->row_index && g->row_index[r] < 0) return SAMP_E_RANGE;
+    if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
+    if (lp && ((lp->raw.n_top && !lp->raw.top_logprobs) || (lp->processed.n_top && !lp->processed.top_logprobs)))
+        return SAMP_E_NULL;
+    sampi_job job = { (sampi_sampler *)rows[r],
+                      work,
+                      (const char *)g->data + at * stride * SAMPI_SIZE_OF(g->dtype),
+                      g->dtype,
+                      g->mask ? g->mask + r * words : NULL,
+                      g->n_vocab,
+                      lp,
+                      true };
+    return sampi_sample(&job);
+}
+
+/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens. */
+static int sampi_batch_threads(const samp_logits *g)
+{
+    size_t n = 1;
+#ifdef _OPENMP
+    n = (size_t)(g->n_threads ? g->n_threads : omp_get_max_threads());
+    size_t worth = g->n_rows * g->n_vocab >> 18;
+    if (g->n_threads == 0 && n > worth) n = worth;
+#endif
+    if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
+    return n < 1 ? 1 : n > g->n_rows ? (int)g->n_rows : (int)n;
+}
+
+/* A workspace for each thread, from rows that have one; the others make theirs. Returns how many there are. */
+static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *g, sampi_work **work, int n)
+{
+    int have = 0;
+    for (int make = 0; make < 2; make++)
+        for (size_t r = 0; r < g->n_rows && have < n; r++) {
+            sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+            if (w && (w->n >= g->n_vocab) == !make && sampi_reserve(w, g->n_vocab) == SAMP_OK) work[have++] = w;
+        }
+    return have;
+}
+
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+{
+    sampi_work *work[SAMPI_MAX_THREADS];
+    if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (logits->n_rows == 0) return SAMP_OK;
+    int status = sampi_check_batch(rows, logits);
+    if (status) return status;
+    int n = sampi_batch_work(rows, logits, work, sampi_batch_threads(logits));
+    for (size_t r = 0; n == 0 && r < logits->n_rows; r++)
+        if (rows[r]) return SAMP_E_NOMEM;
+#ifdef _OPENMP
+    if (n > 1) {
+        long long n_rows = (long long)logits->n_rows;
+#pragma omp parallel for num_threads(n) schedule(dynamic, 1)
+        for (long long r = 0; r < n_rows; r++)
+            out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
+        return SAMP_OK;
+    }
+#endif
+    for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    return SAMP_OK;
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */
