@@ -6286,7 +6286,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *g, sam
 
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
-    sampi_work *work[SAMPI_MAX_THREADS];
+    sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
     if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
     if (logits->n_rows == 0) return SAMP_OK;
     int status = sampi_check_batch(rows, logits);
