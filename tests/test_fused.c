@@ -779,6 +779,70 @@ static bool cuts_at_equality(void)
     return end(&p, good, "cuts at equality");
 }
 
+/* ---- long rows of which the cut keeps many: narrowed down, not sorted ---- */
+
+enum flat_kind { FLAT_NORMAL, FLAT_TIES, FLAT_TWO_VALUES, FLAT_EQUAL, FLAT_FEW_LIKELY, FLAT_MASKED, N_FLAT_KINDS };
+
+static void flat_row(source *s, float *row, size_t n, int kind)
+{
+    float scale = PICK(s, 1.0f, 0.3f, 2.0f, 0.01f), middle = PICK(s, 0.0f, 0.0f, 12.5f, -300.0f, 1e6f);
+    for (size_t i = 0; i < n; i++) {
+        float x = scale * (float)normal(s);
+        if (kind == FLAT_TIES) x = floorf(x * 8.0f) * 0.125f; /* many tokens at either end of what is kept */
+        if (kind == FLAT_TWO_VALUES) x = below(s, 3) ? 0.0f : scale;
+        if (kind == FLAT_EQUAL) x = 0.0f;
+        if (kind == FLAT_FEW_LIKELY && below(s, n) < 40) x += 8.0f;
+        row[i] = kind == FLAT_MASKED && below(s, 2) ? -INFINITY : middle + x;
+    }
+}
+
+/* What comes before the cut: the row stays as it is, is scaled, has changes, or is gathered already. */
+static samp_sampler *before_cut(source *s, size_t n)
+{
+    samp_logit_bias bias[3];
+    for (int i = 0; i < 3; i++) bias[i].token = (samp_token)below(s, n), bias[i].bias = i ? 1.0f : -INFINITY;
+    switch (below(s, 5)) {
+        case 0: return samp_init_temp((float)(0.5 + unit(s)));
+        case 1: return samp_init_logit_bias((int32_t)n, 3, bias);
+        case 2: return samp_init_top_k((int32_t)(n / 4 + below(s, n)));
+        case 3: return samp_init_min_p(1e-6f, 0);
+        default: return samp_init_top_k(0);
+    }
+}
+
+static bool flat_case(player *p, uint64_t seed, int kind)
+{
+    source s = source_seed(seed);
+    size_t n = percent(&s, 25) ? 4097 + below(&s, 12000) : 16385 + below(&s, 20000);
+    size_t min_keep = percent(&s, 60) ? 0 : percent(&s, 70) ? 1 + below(&s, n + 2) : SIZE_MAX;
+    float x = percent(&s, 50) ? (float)unit(&s) + 1e-6f : PICK(&s, 0.9f, 0.95f, 0.99f, 0.9999f, JUST_BELOW_1, 1e-30f);
+    int row_kind = (int)(seed % N_FLAT_KINDS);
+    samp_sampler *cut = kind == CUT_TYPICAL ? samp_init_typical(x, min_keep) : samp_init_tail_free(x, min_keep);
+    samp_sampler *chain = chain_of(before_cut(&s, n), cut, NULL);
+    AT("%s of a flat row, seed %" PRIu64, cut_name[kind], seed);
+    if (seed % 3) { /* an even draw, or the last in order of what is left */
+        samp_chain_add(chain, samp_init_temp(1048576.0f));
+        samp_chain_add(chain, samp_init_dist(6));
+    } else {
+        samp_chain_add(chain, samp_init_xtc(1.0f, 0.0f, 0, 7));
+        samp_chain_add(chain, samp_init_greedy());
+    }
+    flat_row(&s, p->row, n, row_kind);
+    bool good = expect(p, chain, p->row, n, DEFINED, seed);
+    for (uint64_t at = 1; at < 4 && seed % 3 && good; at++) good = expect(p, chain, p->row, n, DEFINED, seed + at);
+    samp_free(chain);
+    return good;
+}
+
+static bool flat_rows(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++) good = flat_case(&p, seed, CUT_TYPICAL);
+    return end(&p, good, "flat rows");
+}
+
 /* ---- ranks ---- */
 
 /* Element i is the last of k, the first behind, or ties with a neighbour there. */
@@ -970,6 +1034,7 @@ static bool bad_calls(void)
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
     X(cuts_at_equality)                                                                                              \
+    X(flat_rows)                                                                                                     \
     X(every_element_at_rank_k)                                                                                       \
     X(every_element_with_state)                                                                                      \
     X(corners)                                                                                                       \

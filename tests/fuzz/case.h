@@ -664,12 +664,8 @@ static samp_sampler *make_custom(source *s)
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-/* A tail_free goes step by step from there on, and so does a typical in a short row: not too many of these.
-   */
-static bool keep_stage(source *s, int kind)
-{
-    return (kind != KIND_TAIL_FREE && kind != KIND_TYPICAL) || percent(s, 25);
-}
+/* A tail_free goes step by step from there on: not too many of these. */
+static bool keep_stage(source *s, int kind) { return kind != KIND_TAIL_FREE || percent(s, 25); }
 
 static int make_stage(source *s)
 {
