@@ -2871,6 +2871,9 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
+/* Is the sum of a_i below 1e-6, in units of probability? */
+static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums r = sampi_sum(cur);
@@ -2879,8 +2882,8 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_sort_all(cur);
     sampi_set_p(cur, &r);
     if (r.n <= 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) {           /* the sum of a_i first, then the cut */
-        bool flat = total * 1000000.0 < (double)r.z; /* below 1e-6 in units of probability */
+    for (int pass = 0; pass < 2; pass++) { /* the sum of a_i first, then the cut */
+        bool flat = sampi_tail_is_flat(total, r.z);
         uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
         for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
             w2 = sampi_weight(r.max, cur->data[i + 2].logit);
@@ -5527,6 +5530,85 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     }
 }
 
+/* ---- tail_free ---- */
+
+/* The logits of a compact row, the largest first, behind its weights' place: sorted by the bytes of their keys. */
+static float *sampi_sorted_logits(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint32_t count[4][256] = { { 0 } };
+    uint32_t *front = (uint32_t *)(void *)row->owner->work.w,
+             *back = (uint32_t *)(void *)(row->owner->work.w + n + 16);
+    uint32_t *from = back, *to = front, *swap;
+    float *sorted = (float *)(void *)back;
+    for (size_t i = 0; i < n; i++) {
+        from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+        for (int byte = 0; byte < 4; byte++) count[byte][from[i] >> 8 * byte & 255]++;
+    }
+    for (int byte = 0; byte < 4; byte++, swap = from, from = to, to = swap) {
+        uint32_t at = 0;
+        for (int digit = 0; digit < 256; digit++) {
+            uint32_t c = count[byte][digit];
+            count[byte][digit] = at;
+            at += c;
+        }
+        for (size_t i = 0; i < n; i++) to[count[byte][from[i] >> 8 * byte & 255]++] = from[i];
+    }
+    for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
+    return sorted;
+}
+
+/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
+   and nothing has changed.
+   a_i = |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
+   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
+   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+{
+    const sampi_kernels *k = row->k;
+    size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    uint64_t *w = row->owner->work.w, share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    if (n <= 2) return rest == 0;
+    const float *l = sampi_sorted_logits(row);
+    k->weights(l, n, max, w);
+    uint64_t z = k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1),
+             beyond = rest ? w[n - 2] + w[n - 1] + 4 * rest : 0;
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    bool flat = sampi_tail_is_flat(total, z);
+    if (rest && flat) return false;
+    uint64_t below = sampi_mulhi(share, flat ? n - 2 : total), also_below = sampi_mulhi(share, total + beyond);
+    size_t i = 0;
+    for (; i + 2 < n; i++) {
+        run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+        if (run > below) break;
+    }
+    if (i + 2 == n) return rest == 0;
+    if (i > keep) keep = i;
+    if (rest && (run <= also_below || keep > n)) return false;
+    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    row->learnt = false;
+    return true;
+}
+
+/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
+{
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = row->id ? row->top : sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        *row = head;
+        return SAMP_OK;
+    }
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    sampi_tail_cut(row, s, max, 0);
+    return SAMP_OK;
+}
+
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     (void)s;
@@ -5665,6 +5747,7 @@ static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
     if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
     if (kind == &SAMPI_XTC) return sampi_fast_xtc;
     if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
+    if (kind == &SAMPI_TAIL_FREE) return sampi_fast_tail_free;
     return NULL;
 }
 

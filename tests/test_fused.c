@@ -694,6 +694,8 @@ static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, 
     memset(&st, 0, sizeof st);
     if (kind == CUT_TOP_P || kind == CUT_TYPICAL)
         stand_by_mass(p, &st, kind, scaled, n);
+    else if (kind == CUT_TAIL_FREE)
+        stand_by_tail(p, &st, scaled, n);
     else
         stand_alone(p, &st, kind, scaled, n);
     for (int tries = 0; tries < 2000 && !(st.at[i] > 0.005 && st.at[i] < 0.99); tries++) i = below(s, n);
@@ -722,8 +724,7 @@ static bool estimates_at_the_cut(void)
         float t = k % 4 ? (float)(0.2 + unit(&s)) : 1.0f;
         peaked_row(&s, row, n, 10 + below(&s, 90));
         for (size_t i = 0; i < n; i++) scaled[i] = row[i] * (1.0f / t); /* as temp has it */
-        for (int kind = 0; kind < N_CUTS && good; kind++)
-            if (kind != CUT_TAIL_FREE) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
+        for (int kind = 0; kind < N_CUTS && good; kind++) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
     }
     free(row);
     return end(&p, good, "estimates at the cut");
@@ -839,7 +840,8 @@ static bool flat_rows(void)
     player p;
     bool good = true;
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++) good = flat_case(&p, seed, CUT_TYPICAL);
+    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++)
+        good = flat_case(&p, seed, CUT_TYPICAL) && flat_case(&p, seed, CUT_TAIL_FREE);
     return end(&p, good, "flat rows");
 }
 
