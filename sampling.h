@@ -4253,23 +4253,30 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
+/* Is what was selected a token? */
+static int sampi_check_selected(const samp_token_data_array *cur)
+{
+    if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
+    return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* The end of a draw: the position moves on, or after an error the state is what it was. */
+static int sampi_settle(sampi_sampler *s, int status)
+{
+    if (status)
+        sampi_restore_state(s);
+    else if (sampi_draws(s))
+        s->position++;
+    return status;
+}
+
 /* One whole apply: all of it, or nothing of the samplers' state. */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
-    if (!status && must_select) {
-        if (cur->selected < 0 || (size_t)cur->selected >= cur->size)
-            status = SAMP_E_UNSUPPORTED;
-        else if (!(cur->data[cur->selected].logit >= -FLT_MAX))
-            status = SAMP_E_EMPTY;
-    }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
@@ -5761,31 +5768,87 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
     return NULL;
 }
 
-/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p.
-   */
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+   arithmetic. These go step by step. */
 #define SAMPI_PLAN 64
 
-static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
+static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
-        n = sampi_plan(s->u.chain.item[i], list, n);
-    if (n < 0 || sampi_is_chain(s) || s->off) return n;
-    if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
-    if (n > 0 && list[n - 1]->kind->selects) return -1; /* it would come after the selection */
-    if (s->kind == &SAMPI_SOFTMAX) return n;
-    list[n] = s;
+        n = sampi_members(s->u.chain.item[i], member, n);
+    if (n < 0 || sampi_is_chain(s)) return n;
+    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    member[n] = s;
     return n + 1;
+}
+
+/* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
+   */
+static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
+{
+    int n = 0;
+    for (int i = 0; i < n_members; i++) {
+        if (member[i]->off) continue;
+        if (sampi_is_custom(member[i]) || (n > 0 && list[n - 1]->kind->selects)) return -1;
+        if (member[i]->kind != &SAMPI_SOFTMAX) list[n++] = member[i];
+    }
+    return n;
+}
+
+/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
+   don't write p, and the order is top_k's, or by id up to a min_p that cannot have sorted. Both drop masked tokens. */
+static int sampi_known_members(sampi_sampler *const *member, int n_members)
+{
+    int known = 0;
+    bool by_id = true;
+    for (int i = 0; i < n_members; i++) {
+        const sampi_kind *kind = member[i]->kind;
+        if (member[i]->off) continue;
+        if (kind == &SAMPI_TOP_K) {
+            known = i + 1;
+            by_id = false;
+        } else if (kind == &SAMPI_MIN_P) {
+            by_id = by_id && member[i]->u.cut.min_keep <= 1;
+            if (by_id) known = i + 1;
+        } else if (kind != &SAMPI_LOGIT_BIAS && kind != &SAMPI_PENALTIES && kind != &SAMPI_DRY &&
+                   kind != &SAMPI_TOP_N_SIGMA && kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT) {
+            break;
+        }
+    }
+    return known;
+}
+
+/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
+   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_part_fast(sampi_sampler *s, sampi_sampler *const *member, int n_members, sampi_row *row,
+                                samp_token *token)
+{
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    int known = sampi_known_members(member, n_members), status = known ? SAMP_OK : SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++)
+        if (!member[i]->off) status = sampi_filter_of(member[i]->kind)(row, member[i]);
+    if (status) return status;          /* none of these has a state that a draw changes */
+    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(row);
+    if (member[known - 1]->kind == &SAMPI_TOP_K) sampi_sort_all(&cur);
+    s->perf.n_steps++;
+    sampi_save_state(s);
+    for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    return sampi_settle(s, status);
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
 {
-    sampi_sampler *list[SAMPI_PLAN];
+    sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, false, 0 };
-    int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
+    int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
-        return SAMPI_DECLINED;
+        return sampi_draw_part_fast(s, member, n_members, &row, token);
     sampi_save_state(s);
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
@@ -5803,11 +5866,7 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
         if (!status) *token = cur.data[cur.selected].id;
     }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, status);
 }
 
 /* ================================================================================================== >>sample */

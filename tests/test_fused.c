@@ -980,6 +980,108 @@ static bool corners(void)
     return end(&p, good, "corners");
 }
 
+/* ---- what a custom sampler in the middle is shown ---- */
+
+static struct {
+    uint64_t look[ISA_MAX + 1]; /* everything in the array, as one number; the definition's first */
+    int n;
+} shown;
+
+static int show_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    if (shown.n <= ISA_MAX) shown.look[shown.n] = custom_look(cur);
+    shown.n++;
+    return SAMP_OK;
+}
+static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL };
+
+/* Samplers before it, most of them of the sorts after which the array is known though it was not there; none that
+   learns from a draw. */
+static samp_sampler *shown_chain(source *s, size_t n)
+{
+    static const int usual[] = { KIND_BIAS,  KIND_PENALTIES, KIND_DRY,      KIND_SIGMA, KIND_TOP_K, KIND_TOP_K,
+                                 KIND_MIN_P, KIND_TEMP,      KIND_TEMP_EXT, KIND_MIN_P, KIND_TOP_K, KIND_TEMP };
+    samp_sampler *chain = samp_chain_init();
+    for (size_t count = 1 + below(s, 4); count > 0; count--) {
+        int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, KIND_MIROSTAT);
+        samp_sampler *one = make_kind(s, kind, n);
+        samp_chain_add(chain, percent(s, 10) ? chain_of(one, make_kind(s, KIND_TEMP, n), NULL) : one);
+    }
+    samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
+    if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
+    if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? KIND_DIST : KIND_GREEDY, n));
+    return chain;
+}
+
+static bool shown_case(player *p, uint64_t seed)
+{
+    source s = source_seed(seed);
+    size_t n = percent(&s, 97) ? make_length(&s, 3000) : 4097 + below(&s, 3000);
+    samp_sampler *chain = shown_chain(&s, n);
+    AT("what a custom sampler is shown, seed %" PRIu64, seed);
+    for (size_t i = below(&s, 20); i > 0; i--) samp_accept(chain, (samp_token)below(&s, n < 8 ? n : 8));
+    make_row(&s, p->row, n);
+    if (percent(&s, 10)) p->row[below(&s, n)] = PICK(&s, 0.0f, -0.0f, -1.4e-45f, 1.4e-45f);
+    shown.n = 0;
+    bool good = expect(p, chain, p->row, n, DEFINED, seed);
+    bool same = shown.n == 0 || shown.n == 1 + p->isa.n;
+    for (int i = 1; i < shown.n && same; i++) same = shown.look[i] == shown.look[0];
+    if (good && !same) {
+        report_case(p, chain, p->row, n);
+        printf("shown another array, or not as often: %d times\n%s\n%s", shown.n, at_work, p->report);
+        p->report_len = 0;
+    }
+    samp_free(chain);
+    return good && same;
+}
+
+/* The array of all candidates was not even made: its end is as it was. */
+static bool shown_without_array(void)
+{
+    enum { N = 4000 };
+    static float row[N];
+    bool good = true;
+    for (int i = 0; i < 2; i++) {
+        samp_sampler *chain = chain_of(samp_init_temp(0.7f), i ? samp_init_min_p(0.5f, 1) : samp_init_top_k(5),
+                                       samp_init_custom(&show_iface, NULL));
+        source s = source_seed(5);
+        samp_chain_add(chain, samp_init_dist(6));
+        normal_row(&s, row, N, 2.0);
+        good &= samp_reserve(chain, N) == SAMP_OK;
+        samp_token_data *last = &((sampi_sampler *)chain)->work.candidate[N - 1];
+        last->id = -7;
+        good &= samp_draw(chain, row, N) >= 0 && last->id == -7;
+        samp_free(chain);
+    }
+    return good;
+}
+
+/* A sampler that is off checks the array all the same: also one behind what the user's sampler has spoilt. */
+static bool off_behind_custom(player *p)
+{
+    custom spoil = { CUSTOM_SPOIL, 1, -1 };
+    samp_sampler *chain = chain_of(samp_init_top_k(5), samp_init_dist(6), custom_make(spoil));
+    source s = source_seed(7);
+    samp_chain_add(chain, samp_init_temp(1.0f));
+    normal_row(&s, p->row, 300, 2.0);
+    AT("an array with a NaN before a sampler that is off");
+    bool good = expect(p, chain, p->row, 300, SAMP_E_NAN, 1);
+    samp_free(chain);
+    return good;
+}
+
+static bool custom_is_shown_the_same(void)
+{
+    player p;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    bool good = shown_without_array();
+    if (!good) printf("the array of all candidates was made\n");
+    good = good && off_behind_custom(&p);
+    for (uint64_t seed = 1; seed <= (quick() ? 500 : 10000) && good; seed++) good = shown_case(&p, seed);
+    return end(&p, good, "a custom sampler is shown the same");
+}
+
 /* ------------------------------------------------------------------------------------- arguments, changes */
 
 /* The length is no part of a chain: rows grow and shrink, and no old row shows through. */
@@ -1040,6 +1142,7 @@ static bool bad_calls(void)
     X(every_element_at_rank_k)                                                                                       \
     X(every_element_with_state)                                                                                      \
     X(corners)                                                                                                       \
+    X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
