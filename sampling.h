@@ -2590,15 +2590,20 @@ static size_t sampi_pick(const samp_token_data_array *cur, size_t at, float *x)
     return n;
 }
 
-static sampi_sums sampi_sum(const samp_token_data_array *cur)
+static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
-    sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0, 0 };
+    sampi_sums r = { max, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_pick(cur, at, x);
         sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, &r);
     }
     return r;
+}
+
+static sampi_sums sampi_sum(const samp_token_data_array *cur)
+{
+    return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
 /* The entropy in nats: ln Z + s / z. */
@@ -3221,6 +3226,9 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
+/* Is the sum of a_i below 1e-6, in units of probability? */
+static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums r = sampi_sum(cur);
@@ -3229,8 +3237,8 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_sort_all(cur);
     sampi_set_p(cur, &r);
     if (r.n <= 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) {           /* the sum of a_i first, then the cut */
-        bool flat = total * 1000000.0 < (double)r.z; /* below 1e-6 in units of probability */
+    for (int pass = 0; pass < 2; pass++) { /* the sum of a_i first, then the cut */
+        bool flat = sampi_tail_is_flat(total, r.z);
         uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
         for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
             w2 = sampi_weight(r.max, cur->data[i + 2].logit);
@@ -4600,23 +4608,30 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
+/* Is what was selected a token? */
+static int sampi_check_selected(const samp_token_data_array *cur)
+{
+    if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
+    return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* The end of a draw: the position moves on, or after an error the state is what it was. */
+static int sampi_settle(sampi_sampler *s, int status)
+{
+    if (status)
+        sampi_restore_state(s);
+    else if (sampi_draws(s))
+        s->position++;
+    return status;
+}
+
 /* One whole apply: all of it, or nothing of the samplers' state. */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
-    if (!status && must_select) {
-        if (cur->selected < 0 || (size_t)cur->selected >= cur->size)
-            status = SAMP_E_UNSUPPORTED;
-        else if (!(cur->data[cur->selected].logit >= -FLT_MAX))
-            status = SAMP_E_EMPTY;
-    }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
@@ -4953,6 +4968,7 @@ static float sampi_unkey(int32_t key)
 static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
 
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
 
 /* The smallest float that is at least t. */
 static float sampi_float_up(double t)
@@ -5701,88 +5717,318 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The kept prefix by score, in an array: how many; 0 if all of it holds less than need. */
-static size_t sampi_typical_prefix(samp_token_data_array *cur, const sampi_order *o, uint64_t need)
+/* ---- typical: a selection by score, no sort ---- */
+
+/* Put the first tokens of d [n] in the order o that hold the mass `need`, but at least `least` of them, to the front:
+   how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
+static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t need, size_t least)
 {
-    for (size_t k = 64;; k *= 8) {
-        uint64_t mass = 0;
-        if (k > cur->size) k = cur->size;
-        sampi_sort(o, cur, k);
-        for (size_t i = 0; i < k; i++)
-            if ((mass += sampi_weight((float)o->max, cur->data[i].logit)) >= need) return i + 1;
-        if (k == cur->size) return 0;
+    size_t from = 0;
+    for (int depth = 64; n - from > 16; depth--) {
+        if (depth == 0) {
+            sampi_heap_sort(o, d + from, n - from);
+            break;
+        }
+        size_t m = from + sampi_partition(o, d + from, n - from);
+        samp_token_data_array part = { d + from, m - from, -1, false };
+        uint64_t mass = sampi_sum_to(&part, (float)o->max).z;
+        if (mass >= need && m >= least) {
+            n = m;
+        } else {
+            need -= mass < need ? mass : need;
+            from = m;
+        }
+    }
+    sampi_insertion_sort(o, d + from, n - from);
+    for (size_t i = from; i < n; i++) {
+        uint64_t w = sampi_weight((float)o->max, d[i].logit);
+        need -= w < need ? w : need;
+        if (need == 0 && i + 1 >= least) return i + 1;
+    }
+    return 0;
+}
+
+/* Where typical's cut is looked for. The score falls with the logit up to the mean, then rises, so the kept tokens are
+   an interval of logits: none below `low`, all of [in_low, in_high) if that is not empty. The others are the band. */
+typedef struct sampi_band {
+    float low, in_low, in_high;
+} sampi_band;
+
+static sampi_band sampi_band_above(float low)
+{
+    sampi_band band = { low, INFINITY, INFINITY };
+    return band;
+}
+
+/* The band's tokens in a compact row: logits and places (slack 16). Returns the mass of [in_low, in_high). */
+static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, float *l, int32_t *place)
+{
+    const sampi_kernels *k = row->k;
+    uint64_t w[SAMPI_TILE + 16], inner = 0;
+    size_t n = 0;
+    for (size_t i = 0, len; i < row->n; i += len) {
+        const float *x = row->x + i;
+        len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
+        k->weights(x, len, max, w);
+        inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
+        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, l + n, place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, l + n, place + n);
+    }
+    return inner;
+}
+
+/* Logits to minus their scores, rounded to f32: so what is greater here comes first. */
+static void sampi_scores(float *y, size_t n, const sampi_order *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        samp_token_data token = { 0, y[i], 0.0f };
+        y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
     }
 }
 
-static double sampi_by_id(const sampi_order *o, const samp_token_data *d)
+/* A cut by score: y = minus the scores, w = the weights. */
+typedef struct sampi_score_cut {
+    float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
+    uint64_t over, upto; /* the mass with y > at, with y >= at */
+    size_t n_over, n_upto;
+} sampi_score_cut;
+
+static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const float *y, const uint64_t *w, size_t n,
+                                        uint64_t need, size_t least)
 {
-    (void)o;
-    return (double)d->id;
+    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f));
+    float by_count = least ? sampi_threshold(k, y, n, least, 0.0f, true) : 0.0f;
+    float at = by_mass < by_count ? by_mass : by_count, above = sampi_next_up(at);
+    sampi_score_cut cut = { at, k->mass(y, w, n, above), k->mass(y, w, n, at), k->count(y, n, above),
+                            k->count(y, n, at) };
+    return cut;
 }
 
-/* Is the last of the kept tokens closer to the mean than every token that was left out below? */
-static bool sampi_score_within(const samp_token_data_array *cur, size_t keep, float max, double mean, double reach)
+/* Remove from a compact row what is below `low`, what is behind the cut, and of the tokens at the cut all but the first
+   that are needed. y [n] belongs to the tokens at place [n], or to the row; it and the weights are lost. */
+static void sampi_typical_keep(sampi_row *row, const sampi_order *o, float *y, const int32_t *place, size_t n,
+                               float cut, uint64_t need, size_t least, float low)
 {
-    double d = (double)max - (double)cur->data[keep - 1].logit;
-    return fabs(d - mean) < reach;
+    sampi_work *work = row->work;
+    float *score = (float *)(void *)work->w;
+    int32_t *at = (int32_t *)(void *)(score + n + 16), *first = (int32_t *)(void *)work->w;
+    samp_token_data *d = work->candidate;
+    size_t c = 0;
+    row->k->scale(y, n, -1.0f, y);
+    n = row->k->collect(y, place, 0, n, -cut, INFINITY, score, at);
+    for (size_t i = 0; i < n; i++) {
+        if (score[i] > -cut)
+            work->x[at[i]] = -INFINITY;
+        else
+            at[c++] = at[i];
+    }
+    memmove(first, at, c * sizeof *at);
+    for (size_t i = c; i-- > 0;) { /* from the end: the array grows over the list */
+        samp_token_data token = { first[i], row->x[first[i]] + 0.0f, 0.0f };
+        d[i] = token;
+    }
+    for (size_t i = sampi_prefix_by(o, d, c, need, least); i < c; i++) work->x[d[i].id] = -INFINITY;
+    row->n = row->k->collect(row->x, row->id, 0, row->n, low, INFINITY, work->x, work->id);
+    row->learnt = false;
 }
 
-/* Tokens further than twice the mean below the maximum are less typical than the maximum itself. So the prefix is
-   mostly found among few; it is sure if both ends of the estimate give the same one, in the same order. */
+typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
+
+/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or g is not exact and
+   leaves a doubt, nothing has changed.
+   An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
+   the last one as twice that, and this one is needed whatever Z is. */
+static sampi_found sampi_typical_cut(sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
+                                     const sampi_band *band)
+{
+    const sampi_kernels *k = row->k;
+    double mean_lo = g->s_lo / g->z_hi, mean_hi = g->s_hi / g->z_lo, inside = -1.0;
+    sampi_order o = { sampi_typical_score, g->max, 0.5 * (mean_lo + mean_hi) };
+    uint64_t need_lo = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_lo) + 1,
+             need = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1) + 1, inner = 0;
+    bool whole = !(band->in_low < band->in_high);
+    size_t n = row->n, n_inner = 0;
+    if (!whole) {
+        size_t over = k->count(row->x, n, band->in_high);
+        n_inner = k->count(row->x, n, band->in_low) - over;
+        n = k->count(row->x, n, band->low) - n_inner;
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        inside = fabs(o.max - (double)band->in_low - o.mean);
+        double other = fabs(o.max - (double)sampi_next_down(band->in_high) - o.mean);
+        inside = inside > other ? inside : other;
+    }
+    uint64_t *w = row->work->w;
+    float *y = (float *)(void *)(w + n + 16);
+    int32_t *place = whole ? NULL : (int32_t *)(void *)(y + n + 16);
+    if (whole)
+        memcpy(y, row->x, n * sizeof *y);
+    else
+        inner = sampi_band_tokens(row, g->max, band, y, place);
+    if (inner >= need && n_inner >= least) return SAMPI_ELSEWHERE;
+    need = need > inner ? need - inner : 0;
+    least = least > n_inner ? least - n_inner : 0;
+    k->weights(y, n, g->max, w);
+    sampi_scores(y, n, &o);
+    sampi_score_cut cut = sampi_cut_scores(k, y, w, n, need, least);
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
+    double off = g->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi, apart = 2.0 * (off + slack);
+    double below = o.max - (double)sampi_next_down(band->low) - o.mean; /* the least score among those */
+    if (cut.upto < need || cut.n_upto < least) return SAMPI_ELSEWHERE;
+    if (!(inside < last - slack && last + apart < below)) return SAMPI_ELSEWHERE;
+    if (!g->is_exact && (cut.n_upto - cut.n_over != 1 || (cut.over >= need_lo && cut.n_upto != least) ||
+                         k->count(y, n, sampi_float_up(-last - apart)) != cut.n_upto ||
+                         k->count(y, n, sampi_float_up(-last + apart)) != cut.n_over))
+        return SAMPI_DOUBT;
+    sampi_typical_keep(row, &o, y, place, n, cut.at, need > cut.over ? need - cut.over : 0,
+                       least > cut.n_over ? least - cut.n_over : 0, band->low);
+    return SAMPI_FOUND;
+}
+
+/* A guess at the band of a long row: the scores of every 32nd token around the cut. The more tries, the wider. */
+static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
+                                      int tries)
+{
+    sampi_order o = { sampi_typical_score, g->max, g->s_lo / g->z_lo };
+    sampi_band band = sampi_band_above(-FLT_MAX);
+    size_t n = (row->n + 31) / 32, rank = least / 32, more = n >> (6 - 2 * tries);
+    uint64_t *w = row->work->w;
+    float *y = (float *)(void *)(w + n + 16);
+    for (size_t i = 0; i < n; i++) y[i] = row->x[32 * i];
+    row->k->weights(y, n, g->max, w);
+    sampi_scores(y, n, &o);
+    uint64_t all = row->k->mass(y, w, n, -FLT_MAX), part = sampi_mulhi(share, all), off = all >> (6 - 2 * tries);
+    double far_end = -(double)sampi_cut_scores(row->k, y, w, n, part + off, rank ? rank + more : 0).at;
+    double near_end =
+        -(double)sampi_cut_scores(row->k, y, w, n, part > off ? part - off : 0, rank > more ? rank - more : 0).at;
+    double slack = 1e-6 * (o.mean + near_end), middle = o.max - o.mean; /* what ties at the cut goes with it */
+    if (!(near_end > slack)) return band;
+    band.low = sampi_float_up(middle - far_end - slack);
+    band.in_low = sampi_float_up(middle - near_end + slack);
+    band.in_high = sampi_float_up(middle + near_end - slack);
+    return band;
+}
+
+/* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
+   typical than the maximum itself, and so on. */
+static sampi_found sampi_typical_head(sampi_row *row, sampi_range *g, uint64_t share, size_t least)
+{
+    for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
+        double mean = g->s_hi / g->z_lo;
+        float low = sampi_float_up((double)g->max - (1.0 + reach) * mean - 1e-3);
+        sampi_band band = sampi_band_above(low);
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(low, row->r));
+        if (head.n > 4 * SAMPI_SMALL) break;
+        sampi_found found = sampi_typical_cut(&head, g, share, least, &band);
+        if (found == SAMPI_DOUBT) {
+            *g = sampi_exact(row, g->max);
+            found = sampi_typical_cut(&head, g, share, least, &band);
+        }
+        if (found == SAMPI_FOUND) {
+            *row = head;
+            return found;
+        }
+    }
+    return SAMPI_ELSEWHERE;
+}
+
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_range g;
-    if (row->id || row->n <= SAMPI_SMALL || s->u.cut.min_keep > 64) return SAMPI_DECLINED;
-    int status = sampi_learn(row);
-    if (!status) status = sampi_estimate(row, &g);
-    if (status) return status;
     uint64_t share = sampi_share(s->u.cut.p);
-    sampi_work *work = row->work;
-    for (double reach = 1.0;;) {
-        double mean[2] = { g.s_lo / g.z_hi, g.s_hi / g.z_lo };
-        uint64_t need[2] = { sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_lo) + 1,
-                             sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_hi + 1) + 1 };
-        size_t keep[2] = { 0, 0 };
-        bool same = true;
-        sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(sampi_float_up((double)g.max - (1.0 + reach) * mean[1] - 1e-3), row->r));
-        if (head.n > 4 * SAMPI_SMALL) return SAMPI_DECLINED;
-        samp_token_data_array cur = sampi_row_array(&head);
-        for (int end = 0; end < 2 && same; end++) {
-            sampi_order by_score = { sampi_typical_score, g.max, mean[end] };
-            keep[end] = sampi_typical_prefix(&cur, &by_score, need[end]);
-            if (keep[end] == 0) break;
-            if (keep[end] < s->u.cut.min_keep)
-                keep[end] = s->u.cut.min_keep < cur.size ? s->u.cut.min_keep : cur.size;
-            same = end == 0 || keep[0] == keep[1];
-            for (size_t i = 0; i < keep[end] && same; i++) {
-                if (end == 0) work->id[i] = cur.data[i].id;
-                same = work->id[i] == cur.data[i].id;
-            }
-        }
-        /* beyond the reach there may be more typical tokens than the last one kept */
-        bool inside = keep[0] && keep[1] && cur.size >= s->u.cut.min_keep &&
-                      sampi_score_within(&cur, keep[1], g.max, mean[0], reach * mean[1]);
-        if (!same || (!g.is_exact && mean[1] - mean[0] > 5e-4)) {
-            if (g.is_exact) return SAMPI_DECLINED;
-            g = sampi_exact(row, g.max);
-        } else if (!inside) {
-            reach *= 2.0;
-            if (reach > 64.0) return SAMPI_DECLINED;
-        } else {
-            sampi_order by_id = { sampi_by_id, 0.0, 0.0 };
-            cur.size = keep[1];
-            sampi_sort(&by_id, &cur, cur.size);
-            for (size_t i = 0; i < cur.size; i++) {
-                work->x[i] = cur.data[i].logit;
-                work->id[i] = cur.data[i].id;
-            }
-            head.n = cur.size;
-            *row = head;
-            row->learnt = false;
-            return SAMP_OK;
-        }
+    size_t least = s->u.cut.min_keep;
+    int status = sampi_learn(row); /* first, so that the estimate is sharp */
+    if (!status) status = sampi_range_of(row, &g);
+    if (status) return status;
+    if (!row->id) {
+        if (sampi_typical_head(row, &g, share, least) == SAMPI_FOUND) return SAMP_OK;
+        if (!g.is_exact) g = sampi_exact(row, g.max);
+        sampi_gather(row, -FLT_MAX);
     }
+    if (least > row->n) least = row->n;
+    for (int tries = 0;; tries++) {
+        bool whole = tries == 3 || row->n <= 4 * SAMPI_SMALL;
+        sampi_band band = whole ? sampi_band_above(-FLT_MAX) : sampi_typical_guess(row, &g, share, least, tries);
+        if (sampi_typical_cut(row, &g, share, least, &band) == SAMPI_FOUND || whole) return SAMP_OK;
+    }
+}
+
+/* ---- tail_free ---- */
+
+/* The logits of a compact row, the largest first, behind its weights' place: sorted by the bytes of their keys. */
+static float *sampi_sorted_logits(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint32_t count[4][256] = { { 0 } };
+    uint32_t *front = (uint32_t *)(void *)row->work->w, *back = (uint32_t *)(void *)(row->work->w + n + 16);
+    uint32_t *from = back, *to = front, *swap;
+    float *sorted = (float *)(void *)back;
+    for (size_t i = 0; i < n; i++) {
+        from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+        for (int byte = 0; byte < 4; byte++) count[byte][from[i] >> 8 * byte & 255]++;
+    }
+    for (int byte = 0; byte < 4; byte++, swap = from, from = to, to = swap) {
+        uint32_t at = 0;
+        for (int digit = 0; digit < 256; digit++) {
+            uint32_t c = count[byte][digit];
+            count[byte][digit] = at;
+            at += c;
+        }
+        for (size_t i = 0; i < n; i++) to[count[byte][from[i] >> 8 * byte & 255]++] = from[i];
+    }
+    for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
+    return sorted;
+}
+
+/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
+   and nothing has changed.
+   a_i = |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
+   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
+   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+{
+    const sampi_kernels *k = row->k;
+    size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    if (n <= 2) return rest == 0;
+    const float *l = sampi_sorted_logits(row);
+    k->weights(l, n, max, w);
+    uint64_t z = k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1),
+             beyond = rest ? w[n - 2] + w[n - 1] + 4 * rest : 0;
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    bool flat = sampi_tail_is_flat(total, z);
+    if (rest && flat) return false;
+    uint64_t below = sampi_mulhi(share, flat ? n - 2 : total), also_below = sampi_mulhi(share, total + beyond);
+    size_t i = 0;
+    for (; i + 2 < n; i++) {
+        run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+        if (run > below) break;
+    }
+    if (i + 2 == n) return rest == 0;
+    if (i > keep) keep = i;
+    if (rest && (run <= also_below || keep > n)) return false;
+    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    row->learnt = false;
+    return true;
+}
+
+/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
+{
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = row->id ? row->top : sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        *row = head;
+        return SAMP_OK;
+    }
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    sampi_tail_cut(row, s, max, 0);
+    return SAMP_OK;
 }
 
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
@@ -5928,6 +6174,7 @@ static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
     if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
     if (kind == &SAMPI_XTC) return sampi_fast_xtc;
     if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
+    if (kind == &SAMPI_TAIL_FREE) return sampi_fast_tail_free;
     return NULL;
 }
 
@@ -5948,19 +6195,17 @@ static bool sampi_minds_floor(const sampi_kind *kind)
            kind != &SAMPI_GREEDY;
 }
 
-/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p.
-   */
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+   arithmetic. These go step by step. */
 #define SAMPI_PLAN 64
 
-static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
+static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
-        n = sampi_plan(s->u.chain.item[i], list, n);
-    if (n < 0 || sampi_is_chain(s) || s->off) return n;
-    if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
-    if (n > 0 && list[n - 1]->kind->selects) return -1; /* it would come after the selection */
-    if (s->kind == &SAMPI_SOFTMAX) return n;
-    list[n] = s;
+        n = sampi_members(s->u.chain.item[i], member, n);
+    if (n < 0 || sampi_is_chain(s)) return n;
+    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    member[n] = s;
     return n + 1;
 }
 
@@ -6050,18 +6295,82 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- a draw ---- */
 
+/* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
+   */
+static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
+{
+    int n = 0;
+    for (int i = 0; i < n_members; i++) {
+        if (member[i]->off) continue;
+        if (sampi_is_custom(member[i]) || (n > 0 && list[n - 1]->kind->selects)) return -1;
+        if (member[i]->kind != &SAMPI_SOFTMAX) list[n++] = member[i];
+    }
+    return n;
+}
+
+/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
+   don't write p, and the order is top_k's, or by id up to a min_p that cannot have sorted. Both drop masked tokens. */
+static int sampi_known_members(sampi_sampler *const *member, int n_members)
+{
+    int known = 0;
+    bool by_id = true;
+    for (int i = 0; i < n_members; i++) {
+        const sampi_kind *kind = member[i]->kind;
+        if (member[i]->off) continue;
+        if (kind == &SAMPI_TOP_K) {
+            known = i + 1;
+            by_id = false;
+        } else if (kind == &SAMPI_MIN_P) {
+            by_id = by_id && member[i]->u.cut.min_keep <= 1;
+            if (by_id) known = i + 1;
+        } else if (kind != &SAMPI_LOGIT_BIAS && kind != &SAMPI_PENALTIES && kind != &SAMPI_DRY &&
+                   kind != &SAMPI_TOP_N_SIGMA && kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT) {
+            break;
+        }
+    }
+    return known;
+}
+
+/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
+   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *member, int n_members, sampi_row *row,
+                                samp_token *token)
+{
+    sampi_sampler *s = job->s;
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    int known = sampi_known_members(member, n_members), status = known ? SAMP_OK : SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++) {
+        if (member[i]->off) continue;
+        if (row->floor > -FLT_MAX && sampi_minds_floor(member[i]->kind)) sampi_gather(row, -FLT_MAX);
+        status = sampi_filter_of(member[i]->kind)(row, member[i]);
+    }
+    if (status) return status; /* none of these has a state that a draw changes */
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(row);
+    if (member[known - 1]->kind == &SAMPI_TOP_K) sampi_sort_all(&cur);
+    s->perf.n_steps++;
+    sampi_save_state(s);
+    for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    return sampi_settle(s, status);
+}
+
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_sampler *list[SAMPI_PLAN];
+    sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_sampler *s = job->s;
     const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
     sampi_row row = { sampi_use(), job->work, &s->perf, x,    job->data, job->mask, job->dtype,
                       NULL,        job->n,    1.0f,     0.0f, -FLT_MAX,  false,     0 };
-    int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
+    int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
-        return SAMPI_DECLINED;
+        return sampi_draw_part_fast(job, member, n_members, &row, token);
     if (job->logprobs && list[n - 1]->kind == &SAMPI_ADAPTIVE_P)
         return SAMPI_DECLINED; /* it draws from other logits */
     sampi_save_state(s);
@@ -6086,11 +6395,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     } else if (!status && job->logprobs) {
         sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, status);
 }
 
 /* ================================================================================================== >>sample */

@@ -664,19 +664,6 @@ static samp_sampler *make_custom(source *s)
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-/* A tail_free goes step by step from there on, and so does a typical in a short row: not too many of these.
-   */
-static bool keep_stage(source *s, int kind)
-{
-    return (kind != KIND_TAIL_FREE && kind != KIND_TYPICAL) || percent(s, 25);
-}
-
-static int make_stage(source *s)
-{
-    int kind = (int)below(s, N_STAGES);
-    return keep_stage(s, kind) ? kind : KIND_TEMP;
-}
-
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
@@ -695,7 +682,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
         else if (customs && percent(s, 25))
             samp_chain_add(chain, make_custom(s));
         else
-            samp_chain_add(chain, make_kind(s, percent(s, 95) ? make_stage(s) : (int)below(s, N_KINDS), n));
+            samp_chain_add(chain, make_kind(s, (int)below(s, percent(s, 95) ? N_STAGES : N_KINDS), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -712,7 +699,7 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
-        if (percent(s, share) && keep_stage(s, usual[i])) samp_chain_add(chain, make_kind(s, usual[i], n));
+        if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
     if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
