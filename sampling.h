@@ -375,6 +375,28 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               *status (may be NULL) gets the same. Free with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
 
+/* Orders for samp_params: llama.cpp's, which NULL stands for, and that of most servers (Hugging Face, vLLM): the
+   temperature before the truncations, so that top_p and its kin look at the distribution that is drawn from. */
+#define SAMP_ORDER_LLAMA     "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
+#define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
+
+/* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
+   has seen.
+     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
+              adaptive_p's average, the state of MT19937 (if the seed stays). All else is as in a new chain, the seed
+              too. Samplers that were added by hand are freed.
+     Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
+              samp_check_params says of the parameters, or what the chain carries. Allocates. */
+SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
+
+/* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
+     in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
+              join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
+     in       params [n_rows]
+     out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
+     Returns  SAMP_OK, or the first row's status that is not. */
+SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
+
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
@@ -4785,6 +4807,87 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;
+}
+
+/* ---- other parameters for a chain that is at work ---- */
+
+/* The sampler number `nth` of its kind in a chain, or NULL. */
+static sampi_sampler *sampi_find_kind(const sampi_sampler *c, const sampi_kind *kind, int nth)
+{
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    return NULL;
+}
+
+static const sampi_ring *sampi_window_of(const sampi_sampler *s)
+{
+    return s->kind == &SAMPI_PENALTIES ? &s->u.penalties.ring : s->kind == &SAMPI_DRY ? &s->u.dry.ring : NULL;
+}
+
+/* s takes over what `old`, the same sampler with other parameters, has learnt; it may be NULL, or off. */
+static void sampi_inherit(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    bool has = old && !old->off;
+    if (sampi_window_of(s) && !s->off) {
+        const sampi_ring *ring = has ? sampi_window_of(old) : &chain->u.chain.ring;
+        const samp_token *token = has ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
+        for (uint32_t back = ring->size; back-- > 0;) s->kind->accept(s, sampi_ring_at(ring, token, back));
+    }
+    if (!has) return;
+    if (s->kind == &SAMPI_MIROSTAT || s->kind == &SAMPI_MIROSTAT_V2 || s->kind == &SAMPI_ADAPTIVE_P)
+        s->now = old->now;
+    if (s->kind == &SAMPI_ADAPTIVE_P) {
+        s->u.adaptive.sum = old->u.adaptive.sum;
+        s->u.adaptive.total = old->u.adaptive.total;
+    }
+    if (s->kind->draws && s->part_size[0] && s->rng == old->rng && s->seed == old->seed) {
+        *sampi_mt_of(s) = *sampi_mt_of(old);
+        s->now.drawn = old->now.drawn;
+    }
+}
+
+SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
+{
+    sampi_sampler *c = (sampi_sampler *)chain;
+    int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
+    if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
+    if (status) return status;
+    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
+        sampi_sampler *s = fresh->u.chain.item[i];
+        int nth = 0;
+        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
+        sampi_inherit(s, sampi_find_kind(c, s->kind, nth), c);
+    }
+    if (!status) {
+        sampi_chain old = c->u.chain;
+        c->u.chain.item = fresh->u.chain.item;
+        c->u.chain.n = fresh->u.chain.n;
+        c->u.chain.cap = fresh->u.chain.cap;
+        c->rng = fresh->rng;
+        fresh->u.chain.item = old.item;
+        fresh->u.chain.n = old.n;
+    }
+    samp_free(fresh ? &fresh->base : NULL);
+    return status;
+}
+
+SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status)
+{
+    int first = n_rows && (!rows || !params) ? SAMP_E_NULL : SAMP_OK;
+    for (size_t r = 0; r < n_rows && rows && params; r++) {
+        int bad = SAMP_OK;
+        if (rows[r]) {
+            bad = samp_chain_update(rows[r], &params[r]);
+        } else {
+            samp_sampler *chain = samp_chain_from_params(&params[r], &bad);
+            if (bad) samp_free(chain);
+            if (!bad) rows[r] = chain;
+        }
+        if (status) status[r] = bad;
+        if (!first) first = bad;
+    }
+    return first;
 }
 
 /* ---- copying ---- */
