@@ -963,7 +963,8 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
      mass      the sum of w [i] over x [i] >= least.
-     sums      adds to sampi_sum's z, s and n for l = x * r; the weights of x >= least also to above.
+     sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= least also
+               to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= least.
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
 
@@ -999,7 +1000,7 @@ typedef struct sampi_kernels {
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
     uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float least);
-    void (*sums)(const float *x, size_t n, float r, float max, float least, sampi_sums *sums);
+    void (*sums)(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float least, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
 } sampi_kernels;
@@ -1124,8 +1125,10 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
     return mass;
 }
 
-static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
+static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float least, bool with_s,
+                              sampi_sums *sums)
 {
+    (void)with_s; /* no dearer */
     for (size_t i = 0; i < n; i++) {
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;
@@ -1528,7 +1531,8 @@ SAMPI_T static uint64_t sampi_mass_avx2(const float *x, const uint64_t *w, size_
     return sampi_hsum64_avx2(sum) + tail;
 }
 
-SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
+SAMPI_INLINE SAMPI_T void sampi_sums_as_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                             sampi_sums *sums)
 {
     const __m256d vmax = _mm256_set1_pd((double)max), one = _mm256_set1_pd(SAMPI_INT);
     const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), lo = _mm256_set1_ps(least);
@@ -1545,6 +1549,7 @@ SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max
             __m128i in4 = half ? _mm256_extracti128_si256(in, 1) : _mm256_castsi256_si128(in);
             z = _mm256_add_epi64(z, whole);
             above = _mm256_add_epi64(above, _mm256_and_si256(whole, _mm256_cvtepi32_epi64(in4)));
+            if (!with_s) continue;
             w = _mm256_fnmadd_pd(_mm256_sub_pd(w, one), d, one);
             s = _mm256_add_epi64(s, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
         }
@@ -1552,6 +1557,15 @@ SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max
     sums->z += sampi_hsum64_avx2(z);
     sums->s += sampi_hsum64_avx2(s);
     sums->above += sampi_hsum64_avx2(above);
+}
+
+SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                    sampi_sums *sums)
+{
+    if (with_s)
+        sampi_sums_as_avx2(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_avx2(x, n, r, max, least, false, sums);
 }
 
 /* What 8 elements add to as many sums of q; l = x * r must stay rounded. */
@@ -1999,7 +2013,8 @@ SAMPI_T static uint64_t sampi_mass_avx512(const float *x, const uint64_t *w, siz
     return sampi_hsum64_avx512(sum);
 }
 
-SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
+SAMPI_INLINE SAMPI_T void sampi_sums_as_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                               sampi_sums *sums)
 {
     const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
     const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), lo = _mm512_set1_ps(least);
@@ -2016,6 +2031,7 @@ SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float m
             __m512i whole = _mm512_sub_epi64(_mm512_castpd_si512(w), bits);
             z = _mm512_add_epi64(z, whole);
             above = _mm512_mask_add_epi64(above, (__mmask8)(in >> 8 * half), above, whole);
+            if (!with_s) continue;
             w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
             s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
         }
@@ -2023,6 +2039,15 @@ SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float m
     sums->z += sampi_hsum64_avx512(z);
     sums->s += sampi_hsum64_avx512(s);
     sums->above += sampi_hsum64_avx512(above);
+}
+
+SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                      sampi_sums *sums)
+{
+    if (with_s)
+        sampi_sums_as_avx512(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_avx512(x, n, r, max, least, false, sums);
 }
 
 /* What 16 elements add to as many sums of q; l = x * r must stay rounded. */
@@ -2326,7 +2351,8 @@ static uint64_t sampi_mass_neon(const float *x, const uint64_t *w, size_t n, flo
     return vaddvq_u64(sum) + sampi_mass_scalar(x + i, w + i, n - i, least);
 }
 
-static void sampi_sums_neon(const float *x, size_t n, float r, float max, float least, sampi_sums *sums)
+SAMPI_INLINE void sampi_sums_as_neon(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                     sampi_sums *sums)
 {
     const float64x2_t vmax = vdupq_n_f64((double)max), one = vdupq_n_f64(SAMPI_INT);
     const uint64x2_t bits = vreinterpretq_u64_f64(one);
@@ -2343,6 +2369,7 @@ static void sampi_sums_neon(const float *x, size_t n, float r, float max, float 
             int64x2_t in2 = half ? vmovl_high_s32(in) : vmovl_s32(vget_low_s32(in));
             z = vaddq_u64(z, whole);
             above = vaddq_u64(above, vandq_u64(whole, vreinterpretq_u64_s64(in2)));
+            if (!with_s) continue;
             w = vfmsq_f64(one, vsubq_f64(w, one), d);
             s = vaddq_u64(s, vsubq_u64(vreinterpretq_u64_f64(w), bits));
         }
@@ -2351,6 +2378,14 @@ static void sampi_sums_neon(const float *x, size_t n, float r, float max, float 
     sums->s += vaddvq_u64(s);
     sums->above += vaddvq_u64(above);
     sums->n += vaddvq_u32(count);
+}
+
+static void sampi_sums_neon(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums)
+{
+    if (with_s)
+        sampi_sums_as_neon(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_neon(x, n, r, max, least, false, sums);
 }
 
 static void sampi_envelope_neon(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
@@ -2618,7 +2653,7 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_pick(cur, at, x);
-        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, &r);
+        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, true, &r);
     }
     return r;
 }
@@ -5370,14 +5405,14 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
 
 /* ---- sums ---- */
 
-static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least)
+static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
     float buf[SAMPI_TILE];
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = sampi_piece(row, at, &piece, buf);
-        row->k->sums(piece, len, row->r, max, least, &sums);
+        row->k->sums(piece, len, row->r, max, least, with_s, &sums);
     }
     return sums;
 }
@@ -5391,9 +5426,9 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-static sampi_range sampi_exact(const sampi_row *row, float max)
+static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
-    sampi_sums sums = sampi_row_sums(row, max, row->floor);
+    sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
     if (!row->id) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
     sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
     return g;
@@ -5620,7 +5655,7 @@ static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share
     float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max));
     high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
 
-    sampi_sums sums = sampi_row_sums(row, g->max, high);
+    sampi_sums sums = sampi_row_sums(row, g->max, high, false);
     uint64_t need = sampi_mass_of(share, sums.z);
     if (sums.above >= need) return SAMPI_DECLINED;
     m = 0;
@@ -5668,7 +5703,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
         if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_need_hi(&g, share)) continue;
         size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
         if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share), &other)) {
-            g = sampi_exact(row, g.max);
+            g = sampi_exact(row, g.max, false);
             keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
         }
         *row = head;
@@ -5713,7 +5748,8 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     if (status) return status;
     float max = sampi_row_max(row);
     if ((status = sampi_judge(max))) return status;
-    sampi_sums sums = sampi_row_sums(row, max, row->floor); /* T is a float of the entropy: no estimate will do */
+    sampi_sums sums = sampi_row_sums(row, max, row->floor,
+                                     true); /* T is a float of the entropy: no estimate will do */
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
@@ -5773,7 +5809,7 @@ static int sampi_range_of(sampi_row *row, sampi_range *g)
     if (!row->id) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
     if ((status = sampi_learn(row))) return status;
-    *g = sampi_exact(row, row->top);
+    *g = sampi_exact(row, row->top, true);
     return SAMP_OK;
 }
 
@@ -5801,11 +5837,11 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
             if (above++ == 0 || head.x[i] <= head.x[least]) least = i;
         }
         if (unsure == 0) break;
-        g = sampi_exact(row, g.max);
+        g = sampi_exact(row, g.max, false);
     }
     if (above < 2) return SAMP_OK;
     if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
-    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor).n : row->n;
+    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor, false).n : row->n;
     if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     uint64_t need = sampi_need_lo(&g, share);
     size_t kept = 0;
@@ -6024,7 +6060,7 @@ static sampi_found sampi_typical_head(sampi_row *row, sampi_range *g, uint64_t s
         if (head.n > 4 * SAMPI_SMALL) break;
         sampi_found found = sampi_typical_cut(&head, g, share, least, &band);
         if (found == SAMPI_DOUBT) {
-            *g = sampi_exact(row, g->max);
+            *g = sampi_exact(row, g->max, true);
             found = sampi_typical_cut(&head, g, share, least, &band);
         }
         if (found == SAMPI_FOUND) {
@@ -6045,7 +6081,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     if (status) return status;
     if (!row->id) {
         if (sampi_typical_head(row, &g, share, least) == SAMPI_FOUND) return SAMP_OK;
-        if (!g.is_exact) g = sampi_exact(row, g.max);
+        if (!g.is_exact) g = sampi_exact(row, g.max, true);
         sampi_gather(row, -FLT_MAX);
     }
     if (least > row->n) least = row->n;
@@ -6191,7 +6227,8 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *t
     if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
     if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
     if (status) return status;
-    sampi_sums sums = sampi_row_sums(row, row->top, row->floor); /* p is a float of the sum: no estimate will do */
+    sampi_sums sums = sampi_row_sums(row, row->top, row->floor,
+                                     false); /* p is a float of the sum: no estimate will do */
     float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
     row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
     for (size_t i = 0; i < row->n; i++)
@@ -6214,7 +6251,8 @@ static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_tok
     if (status) return status;
     float max = sampi_row_max(row);
     sampi_lookup(row, *token, &x, &at);
-    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x), sampi_row_sums(row, max, row->floor).above);
+    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x),
+                         sampi_row_sums(row, max, row->floor, false).above);
     return SAMP_OK;
 }
 
@@ -6235,7 +6273,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *
             break;
         }
         if (g.is_exact) return SAMPI_DECLINED;
-        g = sampi_exact(row, g.max);
+        g = sampi_exact(row, g.max, false);
     }
     return status ? status : sampi_fast_mirostat_select(row, s, token);
 }
@@ -6364,7 +6402,7 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
     float x = 0.0f, max = sampi_row_max(row);
-    uint64_t z = sampi_row_sums(row, max, row->floor).above;
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
     size_t at = (size_t)token;
     sampi_lookup(row, token, &x, &at);
     float l = sampi_logit_at(row, x), from = sampi_unscale(l, row->r),
