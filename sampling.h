@@ -40,6 +40,7 @@
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
        >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>state                                                         what a sampler has become, as bytes
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -398,6 +399,24 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
+   the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
+   selection; of a chain, its own and all its members'. Not samp_perf's counts, and not the settings: load into a
+   sampler made and set up as the saved one was (kinds, order, parameters, breakers, seeds, random source,
+   samp_set_n_prev).
+   samp_state_size -- how many bytes samp_state_save writes now; 0 where it would fail.
+     bytes    [size]; save needs size >= samp_state_size(s) and writes that many, load needs exactly these. The same
+              state is the same bytes on every machine.
+     Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
+              too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
+              forgery), too few or too many, of another version, or of a sampler with other settings. After an error
+              nothing has changed.
+     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+SAMP_API size_t samp_state_size(const samp_sampler *s);
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
@@ -840,6 +859,15 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 }
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
+
+/* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
+static uint64_t sampi_checksum(const void *bytes, size_t n)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    uint64_t sum = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * 0x100000001B3u;
+    return sum;
+}
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -5657,6 +5685,371 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
     return sampi_sample(s, logits, n_vocab, false);
+}
+
+/* =================================================================================================== >>state
+   What a sampler has become, as bytes, little-endian and field by field:
+
+       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+
+   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
+   members' parts. One function per kind counts, writes, checks and reads its part, so there is one place that knows
+   the form; loading checks all the bytes before it reads the first. What can be derived (counts from a window) is not
+   stored but made again. */
+
+#define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
+#define SAMPI_STATE_VERSION 1
+
+/* ---- fingerprint ---- */
+
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    uint64_t pair[2] = { *hash, x };
+    *hash = sampi_checksum(pair, sizeof pair);
+}
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
+static void sampi_cut_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.cut.p);
+    sampi_mix(hash, s->u.cut.min_keep);
+}
+static void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.xtc.p);
+    sampi_mix_float(hash, s->u.xtc.t);
+    sampi_mix(hash, s->u.xtc.min_keep);
+}
+static void sampi_top_k_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix(hash, (uint32_t)s->u.top_k.k); }
+static void sampi_sigma_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix_float(hash, s->u.sigma.n); }
+static void sampi_temp_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.temp.t);
+    sampi_mix_float(hash, s->u.temp.delta);
+    sampi_mix_float(hash, s->u.temp.exponent);
+}
+static void sampi_mirostat_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.mirostat.tau);
+    sampi_mix_float(hash, s->u.mirostat.eta);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.m);
+}
+static void sampi_adaptive_p_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.adaptive.target);
+    sampi_mix_float(hash, s->u.adaptive.decay);
+}
+static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    sampi_mix(hash, (uint32_t)s->u.bias.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.bias.n);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+static void sampi_penalties_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.penalties.repeat);
+    sampi_mix_float(hash, s->u.penalties.freq);
+    sampi_mix_float(hash, s->u.penalties.present);
+    sampi_mix(hash, s->u.penalties.ring.cap);
+}
+/* The breakers as the vocabulary spells them. */
+static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix_float(hash, s->u.dry.multiplier);
+    sampi_mix_float(hash, s->u.dry.base);
+    sampi_mix(hash, (uint32_t)s->u.dry.allowed);
+    sampi_mix(hash, s->u.dry.ring.cap);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+
+static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix(hash, s->u.chain.ring.cap);
+    sampi_mix(hash, (uint32_t)s->u.chain.n);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+}
+
+/* ---- fields ---- */
+
+typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
+
+typedef struct sampi_io {
+    sampi_io_mode mode;
+    unsigned char *to;         /* where to write; NULL: only count */
+    const unsigned char *from; /* [size] what to check or read */
+    size_t size, at;
+    bool bad; /* once set, nothing more is looked at */
+} sampi_io;
+
+/* An integer of n bytes: x if it is to be written, else what stands there. */
+static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
+{
+    if (io->mode != SAMPI_WRITE) {
+        x = 0;
+        io->bad |= io->size - io->at < n;
+        if (io->bad) return 0;
+        for (size_t i = 0; i < n; i++) x |= (uint64_t)io->from[io->at + i] << 8 * i;
+    } else if (io->to) {
+        for (size_t i = 0; i < n; i++) io->to[io->at + i] = (unsigned char)(x >> 8 * i);
+    }
+    io->at += n;
+    return x;
+}
+
+static void sampi_io_u64(sampi_io *io, uint64_t *x)
+{
+    uint64_t y = sampi_io_int(io, *x, 8);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* at least `least`, a token or -1 */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token least)
+{
+    samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
+    io->bad |= y < least;
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* in [lo, hi]; any value if lo is NaN */
+static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
+{
+    uint32_t u;
+    float y;
+    memcpy(&u, x, 4);
+    u = (uint32_t)sampi_io_int(io, u, 4);
+    memcpy(&y, &u, 4);
+    io->bad |= lo == lo && !(y >= lo && y <= hi);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* A window of tokens: how many, then the oldest first. */
+static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
+{
+    uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
+    io->bad |= n > r->cap;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token x = io->mode == SAMPI_WRITE ? sampi_ring_at(r, token, n - 1 - i) : 0;
+        sampi_io_token(io, &x, 0);
+        if (io->mode == SAMPI_READ) token[i] = x;
+    }
+    if (io->mode != SAMPI_READ) return;
+    r->size = n;
+    r->head = n < r->cap ? n : 0;
+}
+
+/* How many outputs were drawn (that tells which is next), and the state they come from. */
+static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
+{
+    sampi_io_u64(io, &mt->drawn);
+    if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
+    for (int i = 0; i < 624; i++) {
+        uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
+        if (io->mode == SAMPI_READ) mt->state[i] = x;
+    }
+}
+
+/* ---- the kinds ---- */
+
+static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
+{
+    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
+        child += child + 1 < n && list[child].token < list[child + 1].token;
+        if (list[root].token >= list[child].token) return;
+        sampi_count t = list[root];
+        list[root] = list[child];
+        list[child] = t;
+    }
+}
+
+/* The sorted list of n tokens and how often each occurs -> its length. */
+static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
+    for (uint32_t i = n; i-- > 1;) {
+        sampi_count t = list[0];
+        list[0] = list[i];
+        list[i] = t;
+        sampi_count_sift(list, 0, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+}
+static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io);
+
+static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
+    for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
+}
+
+typedef struct sampi_keeper {
+    const sampi_kind *kind;
+    void (*settings)(const sampi_sampler *, uint64_t *hash); /* or NULL: it has none */
+    void (*state)(sampi_sampler *, sampi_io *);              /* or NULL: none beyond position and random source */
+} sampi_keeper;
+
+static const sampi_keeper SAMPI_KEEPERS[] = {
+    { &SAMPI_LOGIT_BIAS, sampi_logit_bias_settings, NULL },
+    { &SAMPI_PENALTIES, sampi_penalties_settings, sampi_penalties_state },
+    { &SAMPI_DRY, sampi_dry_settings, sampi_dry_state },
+    { &SAMPI_TOP_N_SIGMA, sampi_sigma_settings, NULL },
+    { &SAMPI_TOP_K, sampi_top_k_settings, NULL },
+    { &SAMPI_TAIL_FREE, sampi_cut_settings, NULL },
+    { &SAMPI_TYPICAL, sampi_cut_settings, NULL },
+    { &SAMPI_TOP_P, sampi_cut_settings, NULL },
+    { &SAMPI_MIN_P, sampi_cut_settings, NULL },
+    { &SAMPI_XTC, sampi_xtc_settings, NULL },
+    { &SAMPI_TEMP, sampi_temp_settings, NULL },
+    { &SAMPI_TEMP_EXT, sampi_temp_settings, NULL },
+    { &SAMPI_SOFTMAX, NULL, NULL },
+    { &SAMPI_GREEDY, NULL, NULL },
+    { &SAMPI_DIST, NULL, NULL },
+    { &SAMPI_MIROSTAT, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_MIROSTAT_V2, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_ADAPTIVE_P, sampi_adaptive_p_settings, sampi_adaptive_p_state },
+    { &SAMPI_CHAIN, sampi_chain_settings, sampi_chain_state },
+    { &SAMPI_CUSTOM, NULL, NULL },
+};
+
+/* NULL: its state can't be kept. */
+static const sampi_keeper *sampi_keeper_of(const sampi_sampler *s)
+{
+    if (sampi_is_custom(s) && s->base.ctx) return NULL;
+    for (size_t i = 0; i < sizeof SAMPI_KEEPERS / sizeof SAMPI_KEEPERS[0]; i++)
+        if (SAMPI_KEEPERS[i].kind == s->kind) return &SAMPI_KEEPERS[i];
+    return NULL;
+}
+
+static bool sampi_can_keep(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+    return sampi_keeper_of(s) != NULL;
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_mix_text(hash, s->kind->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    if (keeper->settings) keeper->settings(s, hash);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_io_u64(io, &s->position);
+    if (s->kind->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (keeper->state) keeper->state(s, io);
+}
+
+static uint64_t sampi_fingerprint(const sampi_sampler *s)
+{
+    uint64_t hash = 0;
+    sampi_settings(s, &hash);
+    return hash;
+}
+
+/* All but the checksum. */
+static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
+{
+    io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
+    io->bad |= sampi_io_int(io, SAMPI_STATE_VERSION, 4) != SAMPI_STATE_VERSION;
+    io->bad |= sampi_io_int(io, fingerprint, 8) != fingerprint;
+    if (!io->bad) sampi_io_part(s, io);
+}
+
+static int sampi_state_status(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+}
+
+SAMP_API size_t samp_state_size(const samp_sampler *s)
+{
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
+    if (sampi_state_status(s)) return 0;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    return io.at + 8;
+}
+
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    size_t end = io.at;
+    uint64_t sum = sampi_io_int(&io, 0, 8);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
+    io.mode = SAMPI_READ;
+    io.at = 0;
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    return SAMP_OK;
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */
