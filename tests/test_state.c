@@ -50,10 +50,16 @@ static void save(const samp_sampler *s, saved *to)
     assert_num(heap_calls, calls);
 }
 
+static shelf wall; /* bytes to load end where no more can be read */
+
 static int load(samp_sampler *s, const saved *from)
 {
     long calls = heap_calls;
-    int status = samp_state_load(s, from->bytes, from->size);
+    if (!wall.map) assert_true(shelf_make(&wall, MOST / sizeof(float)));
+    char *bytes = wall.map + SHELF_PAGE + wall.size - from->size;
+    memcpy(bytes, from->bytes, from->size);
+    int status = samp_state_load(s, bytes, from->size);
+    assert_memory_equal(bytes, from->bytes, from->size);
     assert_num(heap_calls, calls);
     return status;
 }
@@ -271,6 +277,36 @@ static void test_chain_members(void **state)
     samp_free(b);
 }
 
+/* Between a draw and its accept adaptive_p knows what was selected, and so does what is loaded there. */
+static void test_between_draw_and_accept(void **state)
+{
+    (void)state;
+    static saved at;
+    for (int rng = 0; rng < 2; rng++)
+        for (uint64_t i = 0; i < 20; i++) {
+            samp_sampler *a = samp_init_adaptive_p(0.3f, 0.9f, i), *b, *c;
+            float row[8] = { 1, 2, 3, 4, 3, 2, 1, 0 };
+            assert_ok(samp_set_rng(a, (samp_rng_kind)rng));
+            b = samp_clone(a);
+            float start = ((const sampi_sampler *)a)->u.adaptive.sum;
+            samp_token token = samp_draw(a, row, 8);
+            save(a, &at);
+            assert_ok(load(b, &at));
+            c = samp_clone(b);
+            assert_ok(samp_accept(a, token));
+            assert_ok(samp_accept(b, token));
+            assert_ok(samp_accept(c, token + 1));
+            const sampi_sampler *x = (const sampi_sampler *)a, *y = (const sampi_sampler *)b;
+            assert_same(y->u.adaptive.sum, x->u.adaptive.sum);
+            assert_same(y->u.adaptive.total, x->u.adaptive.total);
+            assert_same(((const sampi_sampler *)c)->u.adaptive.sum, start); /* dropped */
+            assert_true(x->u.adaptive.sum != start);
+            samp_free(a);
+            samp_free(b);
+            samp_free(c);
+        }
+}
+
 /* ---------------------------------------------------------------------------------------- damaged bytes */
 
 static samp_sampler *make_busy(int rng)
@@ -382,9 +418,10 @@ static void test_forged(void **state)
     bad = good;
     put(&bad, OWN, UINT32_MAX, 4);
     assert_refused(s, &bad, "a huge window");
-    put(&bad, OWN, 9, 4); /* with its 9 tokens */
-    bad.size += 4;
-    seal(&bad);
+    bad = good;
+    bad.size += 4; /* and the ninth token */
+    put(&bad, OWN, 9, 4);
+    put(&bad, OWN + 4 + 4 * 8, 1, 4);
     assert_refused(s, &bad, "one token more than the window");
     for (size_t i = 0; i < 8; i++) {
         bad = good;
@@ -430,6 +467,14 @@ static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_
     return &letters[token % 24];
 }
 static const samp_vocab letters = { N, letter_bytes, NULL, NULL, NULL, 0, -1, -1 };
+static int32_t letter_tokens(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    for (size_t i = 0; i < n && (int32_t)i < n_max; i++) out[i] = text[i] + (vocab->user ? 1 : 0);
+    return (int32_t)n;
+}
+static int one;
+static const samp_vocab spelt = { N, letter_bytes, letter_tokens, NULL, NULL, 0, -1, -1 };
+static const samp_vocab spelt_otherwise = { N, letter_bytes, letter_tokens, &one, NULL, 0, -1, -1 };
 static const char *const breakers[] = { "d", "no", "xy" };
 static const samp_logit_bias bias[] = { { 3, 1.0f }, { 5, -INFINITY }, { 3, 0.5f }, { 3, 2.0f } };
 
@@ -522,11 +567,13 @@ static samp_sampler *variant(int i)
         case 59: return chain_of(64, samp_init_top_k(4), NULL);
         case 60: return chain_of(64, chain_of(64, samp_init_top_k(4), NULL), NULL);
         case 61: return chain_of(64, samp_init_custom(&named, NULL), NULL);
+        case 62: return samp_init_dry(&spelt, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
+        case 63: return samp_init_dry(&spelt_otherwise, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 62 };
+enum { N_VARIANTS = 64 };
 
 static void test_foreign(void **state)
 {
@@ -661,6 +708,7 @@ int main(void)
         cmocka_unit_test(test_random_chains),
         cmocka_unit_test(test_counts_are_rebuilt),
         cmocka_unit_test(test_chain_members),
+        cmocka_unit_test(test_between_draw_and_accept),
         cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_noise),
