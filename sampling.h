@@ -40,7 +40,8 @@
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
        >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
-       >>state                                                         what a sampler has become, as bytes
+       >>state  >>operator                                             what a sampler has become, as bytes; sampling
+                                                                       as an operator, without samplers
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -580,6 +581,43 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
 
+/* ---- 4. the operator ---------------------------------------------------------------------------------------- */
+
+/* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
+   and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */
+typedef struct samp_random_sample samp_random_sample;
+
+/* samp_random_sample_create -- describe the operator.
+     result   any of the eight integer types    probs  SAMP_F16, SAMP_BF16, SAMP_F32 or SAMP_F64
+     n        1 .. SAMP_MAX_VOCAB logits, and no more than result can count (SAMP_I8: 128)
+     Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
+              SAMP_E_NOMEM.   Free with samp_random_sample_destroy; NULL is fine there.
+   samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
+   probs is SAMP_F32. */
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+
+/* samp_random_sample_run -- sample one index.
+     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is masked.
+     result   [1] out: the index, in [0, n)
+     random   in [0, 1)    topp  in [0, 1]; 1 = all    topk  in [1, n]; n = all    temperature  >= 0 and finite
+     Argmax   if random or topp or temperature is 0, or topk is 1.
+     Else     with the logits in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
+              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is one of
+              the whole row, not of the topk, and nothing is renormalised: random goes from 0 to its end.
+     Exact    (l - max) / temperature is two f32 steps, w is rounded to 2^-40 (see DETERMINISM), sums are exact, random
+              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index everywhere.
+              SAMP_F64: l - max is taken in double, then rounded to f32; what is equal then is a tie.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; any address is good); SAMP_E_NAN (a parameter; NaN or
+              +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After an error *result is
+              what it was.
+     Memory   the workspace only.   Cost  O(n): some passes over the row, most of them over few parts of it; no sort.
+     Source   the random-sample operator of InfiniCore. */
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature);
+
 #ifdef __cplusplus
 }
 #endif
@@ -851,7 +889,7 @@ static double sampi_powi(double x, int32_t n)
 }
 
 /* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
-static uint64_t sampi_share(float p) { return (uint64_t)((double)p * 18446744073709551616.0); }
+static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
     sampi_u128 x = (sampi_u128)share * z;
@@ -859,6 +897,23 @@ static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 }
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
+
+/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+static float sampi_float_of(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
+static float sampi_f16_to_f32(uint16_t h)
+{
+    uint32_t low = h & 0x7FFFu, exponent = low >> 10;
+    float x = exponent == 0    ? (float)low * (1.0f / (1 << 24))
+              : exponent == 31 ? sampi_float_of(low << 13 | 0x7F800000u)
+                               : sampi_float_of((low << 13) + (112u << 23));
+    return h >> 15 ? -x : x;
+}
 
 /* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
 static uint64_t sampi_checksum(const void *bytes, size_t n)
@@ -6049,6 +6104,276 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     io.mode = SAMPI_READ;
     io.at = 0;
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    return SAMP_OK;
+}
+
+/* ================================================================================================ >>operator
+   samp_random_sample: where running sums of the ordered row would be looked up, the order is never made. The value that
+   a count or a mass is reached at is found digit by digit of its key (sampi_key: floats as integers in order), the
+   highest first: one pass over the row sums how many elements and what mass fall on each digit. The tile maxima tell
+   which tiles a pass may leave out. Ties of the value are then counted out by index. */
+
+#define SAMPI_DIGITS 2048
+
+typedef struct sampi_digit {
+    uint64_t mass;
+    size_t n;
+} sampi_digit;
+
+struct samp_random_sample {
+    samp_dtype result, probs;
+    size_t n;
+};
+
+/* A row in which values are searched. */
+typedef struct sampi_ordered {
+    const float *x; /* [n] no NaN */
+    size_t n;
+    const float *tile; /* [16 * ceil(n / 256)] maxima as the kernel gives them, or NULL */
+    float top, temperature;
+    sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
+} sampi_ordered;
+
+/* Where a search ended: at this key, with so much above it. */
+typedef struct sampi_place {
+    int32_t key;
+    size_t n;
+    uint64_t mass;
+} sampi_place;
+
+static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
+
+/* w [256 + 16] of the tile that begins at `at` -> its length. */
+static size_t sampi_op_weights(const sampi_ordered *row, size_t at, uint64_t *w)
+{
+    float y[SAMPI_TILE];
+    size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+    for (size_t i = 0; i < len; i++) y[i] = sampi_op_scale(row, row->x[at + i]);
+    sampi_use()->weights(y, len, 0.0f, w);
+    return len;
+}
+
+static uint64_t sampi_op_total(const sampi_ordered *row)
+{
+    uint64_t w[SAMPI_TILE + 16], total = 0;
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = sampi_op_weights(row, at, w);
+        for (size_t i = 0; i < len; i++) total += w[i];
+    }
+    return total;
+}
+
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
+{
+    const float *tile = row->tile ? row->tile + at / 16 : NULL;
+    float max = tile ? tile[0] : least;
+    for (int j = 1; tile && j < 16; j++) max = tile[j] > max ? tile[j] : max;
+    return max < least;
+}
+
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift. */
+static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float least = sampi_unkey(lo);
+    memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, least)) continue;
+        size_t len = sampi_op_weights(row, at, w);
+        for (size_t i = 0; i < len; i++) {
+            uint32_t off = (uint32_t)sampi_key(row->x[at + i]) - (uint32_t)lo;
+            if (off > span) continue;
+            row->digit[off >> shift].n++;
+            row->digit[off >> shift].mass += w[i];
+        }
+    }
+}
+
+/* The largest value that `need` elements reach (by_mass: elements of that mass). False if not even all those from
+   `least` on are enough; then *at has their number and mass. */
+static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
+{
+    int32_t lo = sampi_key(least);
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)lo;
+    at->n = 0, at->mass = 0;
+    for (int shift = 1; shift > 0;) {
+        shift = 0;
+        while (span >> shift >= SAMPI_DIGITS) shift++;
+        sampi_op_digits(row, lo, span, shift);
+        uint32_t d = span >> shift;
+        for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
+            at->n += row->digit[d].n;
+            at->mass += row->digit[d].mass;
+            if (d == 0) return false;
+        }
+        lo = (int32_t)((uint32_t)lo + (d << shift));
+        span -= d << shift;
+        if (span >> shift) span = ((uint32_t)1 << shift) - 1;
+    }
+    at->key = lo;
+    return true;
+}
+
+/* The index of the nth (1 = first) element equal to x. */
+static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
+{
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, x)) continue;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++)
+            if (row->x[i] == x && --nth == 0) return i;
+    }
+}
+
+static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+{
+    return sampi_weight(0.0f, sampi_op_scale(row, x));
+}
+
+/* The mass of the k largest; *least = a value that none of them is below, but for those without weight. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *least)
+{
+    sampi_ordered maxima = *row; /* k elements reach what k of these reach */
+    sampi_place at;
+    maxima.x = row->tile;
+    maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    maxima.tile = NULL;
+    if (sampi_op_find(&maxima, *least, k, false, &at)) *least = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *least, k, false, &at)) return at.mass;
+    *least = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *least);
+}
+
+/* The sampled index. */
+static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
+{
+    float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    sampi_place at;
+    if (!(least >= -FLT_MAX)) least = -FLT_MAX;
+    uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
+    uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
+    uint64_t need = sampi_mass_of(sampi_share((double)random), most);
+    if (topp < 1.0f) {
+        uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
+        if (nucleus < need) need = nucleus;
+    }
+    if (need == 0) need = 1;
+    sampi_op_find(row, least, need, true, &at); /* need <= most, so it is there */
+    float x = sampi_unkey(at.key);
+    uint64_t w = sampi_op_weight(row, x);
+    return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
+}
+
+/* The logits as floats in out [n]; of f64 their distance to the largest, and *top is 0 then. */
+static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
+{
+    const uint16_t *half = (const uint16_t *)probs;
+    const double *wide = (const double *)probs;
+    double max = -INFINITY;
+    if (op->probs == SAMP_F16)
+        for (size_t i = 0; i < op->n; i++) out[i] = sampi_f16_to_f32(half[i]);
+    if (op->probs == SAMP_BF16)
+        for (size_t i = 0; i < op->n; i++) out[i] = sampi_bf16_to_f32(half[i]);
+    if (op->probs != SAMP_F64) return SAMP_OK;
+    for (size_t i = 0; i < op->n; i++) {
+        if (!(wide[i] <= DBL_MAX)) return SAMP_E_NAN;
+        if (wide[i] > max) max = wide[i];
+    }
+    if (!(max >= -DBL_MAX)) return SAMP_E_EMPTY;
+    for (size_t i = 0; i < op->n; i++) out[i] = (float)(wide[i] - max);
+    return SAMP_OK;
+}
+
+/* How many indices a result can hold; 0: not an integer type. */
+static size_t sampi_op_room(samp_dtype result)
+{
+    switch (result) {
+        case SAMP_I8: return 1 << 7;
+        case SAMP_U8: return 1 << 8;
+        case SAMP_I16: return 1 << 15;
+        case SAMP_U16: return 1 << 16;
+        case SAMP_I32:
+        case SAMP_U32:
+        case SAMP_I64:
+        case SAMP_U64: return SAMP_MAX_VOCAB;
+        default: return 0;
+    }
+}
+
+/* Signed or not, an index has the same bytes. */
+static void sampi_op_write(samp_dtype result, void *to, size_t index)
+{
+    uint8_t i8 = (uint8_t)index;
+    uint16_t i16 = (uint16_t)index;
+    uint32_t i32 = (uint32_t)index;
+    uint64_t i64 = index;
+    switch (result) {
+        case SAMP_I8:
+        case SAMP_U8: memcpy(to, &i8, sizeof i8); break;
+        case SAMP_I16:
+        case SAMP_U16: memcpy(to, &i16, sizeof i16); break;
+        case SAMP_I32:
+        case SAMP_U32: memcpy(to, &i32, sizeof i32); break;
+        default: memcpy(to, &i64, sizeof i64); break;
+    }
+}
+
+static size_t sampi_op_tiles(const samp_random_sample *op) { return (op->n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_op_floats(const samp_random_sample *op) { return op->probs == SAMP_F32 ? 0 : op->n; }
+
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
+    size_t room = sampi_op_room(result);
+    bool floats = probs == SAMP_F32 || probs == SAMP_F16 || probs == SAMP_BF16 || probs == SAMP_F64;
+    samp_random_sample *op = NULL;
+    int bad = !room || !floats                 ? SAMP_E_DTYPE
+              : n == 0                         ? SAMP_E_EMPTY
+              : n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE
+                                               : SAMP_OK;
+    if (!bad && !(op = (samp_random_sample *)SAMP_MALLOC(sizeof *op))) bad = SAMP_E_NOMEM;
+    if (op) op->result = result, op->probs = probs, op->n = n;
+    if (status) *status = bad;
+    return op;
+}
+
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
+{
+    const size_t align = 63;
+    if (!op) return 0;
+    return align + SAMPI_DIGITS * sizeof(sampi_digit) +
+           (16 * sampi_op_tiles(op) + sampi_op_floats(op)) * sizeof(float);
+}
+
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
+{
+    if (op) SAMP_FREE(op);
+}
+
+static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
+{
+    if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
+    if (!(random >= 0.0f && random < 1.0f) || !(topp >= 0.0f && topp <= 1.0f)) return SAMP_E_RANGE;
+    if (!(temperature >= 0.0f && temperature <= FLT_MAX)) return SAMP_E_RANGE;
+    return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
+}
+
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature)
+{
+    if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
+    if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
+    int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (status) return status;
+    char *base = (char *)workspace + (64 - (uintptr_t)workspace % 64) % 64;
+    sampi_digit *digit = (sampi_digit *)(void *)base;
+    float *tile = (float *)(void *)(digit + SAMPI_DIGITS), *x = tile + 16 * sampi_op_tiles(op);
+    if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
+    sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
+    row.top = sampi_use()->maxima(row.x, row.n, tile);
+    if ((status = sampi_judge(row.top))) return status;
+    bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
+    size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
+    sampi_op_write(op->result, result, index);
     return SAMP_OK;
 }
 
