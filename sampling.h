@@ -6143,21 +6143,28 @@ typedef struct sampi_place {
 
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* w [256 + 16] of the tile that begins at `at` -> its length. */
-static size_t sampi_op_weights(const sampi_ordered *row, size_t at, uint64_t *w)
+/* w [n + 16] of x [n], n <= 256 */
+static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
-    size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-    for (size_t i = 0; i < len; i++) y[i] = sampi_op_scale(row, row->x[at + i]);
-    sampi_use()->weights(y, len, 0.0f, w);
-    return len;
+    if (n == SAMPI_TILE) /* a number that the compiler knows makes it use vectors */
+        for (size_t i = 0; i < SAMPI_TILE; i++) y[i] = sampi_op_scale(row, x[i]);
+    else
+        for (size_t i = 0; i < n; i++) y[i] = sampi_op_scale(row, x[i]);
+    sampi_use()->weights(y, n, 0.0f, w);
+}
+
+static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
+{
+    return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
     for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        size_t len = sampi_op_weights(row, at, w);
+        size_t len = sampi_op_tile(row, at);
+        sampi_op_weights(row, row->x + at, len, w);
         for (size_t i = 0; i < len; i++) total += w[i];
     }
     return total;
@@ -6175,16 +6182,23 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
-    float least = sampi_unkey(lo);
+    float x[SAMPI_TILE + 16], least = sampi_unkey(lo);
+    int32_t id[SAMPI_TILE + 16];
+    uint32_t digit[SAMPI_TILE + 16];
     memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
     for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
         if (sampi_op_skips(row, at, least)) continue;
-        size_t len = sampi_op_weights(row, at, w);
-        for (size_t i = 0; i < len; i++) {
-            uint32_t off = (uint32_t)sampi_key(row->x[at + i]) - (uint32_t)lo;
-            if (off > span) continue;
-            row->digit[off >> shift].n++;
-            row->digit[off >> shift].mass += w[i];
+        size_t m = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), least, x, id), n = 0;
+        for (size_t i = 0; i < m; i++) {
+            uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
+            x[n] = x[i];
+            digit[n] = off >> shift;
+            n += off <= span;
+        }
+        sampi_op_weights(row, x, n, w);
+        for (size_t i = 0; i < n; i++) {
+            row->digit[digit[i]].n++;
+            row->digit[digit[i]].mass += w[i];
         }
     }
 }
@@ -6207,8 +6221,7 @@ static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, 
             if (d == 0) return false;
         }
         lo = (int32_t)((uint32_t)lo + (d << shift));
-        span -= d << shift;
-        if (span >> shift) span = ((uint32_t)1 << shift) - 1;
+        span = ((uint32_t)1 << shift) - 1;
     }
     at->key = lo;
     return true;
@@ -6248,7 +6261,6 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
 {
     float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
     sampi_place at;
-    if (!(least >= -FLT_MAX)) least = -FLT_MAX;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
     uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
     uint64_t need = sampi_mass_of(sampi_share((double)random), most);

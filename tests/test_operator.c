@@ -475,6 +475,8 @@ static void test_run_statuses(void **state)
                 assert_status(RUN(op, ws, size, &out, &l->data, r, 0.9f, good, 1.0f), SAMP_E_NAN);
                 set(l, i, 0.0);
             }
+        for (size_t i = 0; i < 5; i++) set(l, i, i == 3 ? (double)NAN : -INFINITY); /* no number at all */
+        assert_status(RUN(op, ws, size, &out, &l->data, 0.5f, 0.9f, good, 1.0f), SAMP_E_NAN);
         for (size_t i = 0; i < 5; i++) set(l, i, -INFINITY);
         assert_status(RUN(op, ws, size, &out, &l->data, 0.5f, 0.9f, good, 1.0f), SAMP_E_EMPTY);
         assert_status(RUN(op, ws, size, &out, &l->data, 0.0f, 0.9f, good, 1.0f), SAMP_E_EMPTY);
