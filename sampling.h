@@ -908,11 +908,10 @@ static float sampi_float_of(uint32_t u)
 static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
 static float sampi_f16_to_f32(uint16_t h)
 {
-    uint32_t low = h & 0x7FFFu, exponent = low >> 10;
-    float x = exponent == 0    ? (float)low * (1.0f / (1 << 24))
-              : exponent == 31 ? sampi_float_of(low << 13 | 0x7F800000u)
-                               : sampi_float_of((low << 13) + (112u << 23));
-    return h >> 15 ? -x : x;
+    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
+    float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
 /* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
@@ -6207,23 +6206,22 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
    `least` on are enough; then *at has their number and mass. */
 static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
 {
-    int32_t lo = sampi_key(least);
-    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)lo;
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(least);
+    at->key = sampi_key(least);
     at->n = 0, at->mass = 0;
-    for (int shift = 1; shift > 0;) {
+    for (int shift = 1; shift > 0;) { /* the key is in [at->key, at->key + span] */
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
-        sampi_op_digits(row, lo, span, shift);
+        sampi_op_digits(row, at->key, span, shift);
         uint32_t d = span >> shift;
         for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
             at->n += row->digit[d].n;
             at->mass += row->digit[d].mass;
             if (d == 0) return false;
         }
-        lo = (int32_t)((uint32_t)lo + (d << shift));
+        at->key = (int32_t)((uint32_t)at->key + (d << shift));
         span = ((uint32_t)1 << shift) - 1;
     }
-    at->key = lo;
     return true;
 }
 
