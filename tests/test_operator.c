@@ -172,22 +172,27 @@ static void sort_row(const logits *l)
     qsort(order, l->n, sizeof *order, compare);
 }
 
+/* The distance to the largest logit, as f64 is rounded: what is equal then is a tie. */
+static float distance(const logits *l, size_t i) { return (float)((double)l->value[i] - (double)l->value[order[0]]); }
+
 /* The definition in long double, on the sorted row. Where `index` stands in order; *slack = by how much of the whole
    mass it misses the threshold (0: it is the one). */
 static size_t reference(const logits *l, params p, int64_t index, long double *slack)
 {
-    long double run = 0.0L, below = 0.0L, top = l->value[order[0]];
-    size_t at = 0;
+    long double run = 0.0L, top = l->value[order[0]];
+    size_t at = 0, first, last;
     for (size_t i = 0; i < l->n; i++) {
         if ((int64_t)order[i] == index) at = i;
         run += expl((l->value[order[i]] - top) / (long double)p.temperature);
         mass[i] = run;
     }
-    long double most = (long double)p.topp * run, need;
+    first = last = at;
+    while (l->dtype == SAMP_F64 && first > 0 && distance(l, order[first - 1]) == distance(l, order[at])) first--;
+    while (l->dtype == SAMP_F64 && last + 1 < l->n && distance(l, order[last + 1]) == distance(l, order[at])) last++;
+    long double most = (long double)p.topp * run, need, below = first ? mass[first - 1] : 0.0L;
     if (mass[p.topk - 1] < most) most = mass[p.topk - 1];
     need = (long double)p.random * most;
-    below = at ? mass[at - 1] : 0.0L;
-    *slack = mass[at] < need ? need - mass[at] : below >= need ? below - need : 0.0L;
+    *slack = mass[last] < need ? need - mass[last] : below >= need ? below - need : 0.0L;
     if (need == 0.0L && at == 0) *slack = 0.0L;
     *slack /= run;
     return at;
@@ -207,8 +212,7 @@ static int64_t exact(const logits *l, params p)
     float top = (float)l->value[order[0]];
     uint64_t run = 0;
     for (size_t i = 0; i < l->n; i++) {
-        long double x = l->value[order[i]];
-        d[i] = l->dtype == SAMP_F64 ? (float)((double)x - (double)l->value[order[0]]) : (float)x - top;
+        d[i] = l->dtype == SAMP_F64 ? distance(l, order[i]) : (float)l->value[order[i]] - top;
         run += sampi_weight(0.0f, d[i] / p.temperature);
         sum[i] = run;
     }
