@@ -40,6 +40,8 @@
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
        >>chain  >>fast  >>sample  >>batch                              applying them, and samp_sample itself
+       >>state  >>operator                                             what a sampler has become, as bytes; sampling
+                                                                       as an operator, without samplers
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -438,6 +440,24 @@ SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
 
+/* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
+   the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
+   selection; of a chain, its own and all its members'. Not samp_perf's counts, and not the settings: load into a
+   sampler made and set up as the saved one was (kinds, order, parameters, breakers, seeds, random source,
+   samp_set_n_prev).
+   samp_state_size -- how many bytes samp_state_save writes now; 0 where it would fail.
+     bytes    [size]; save needs size >= samp_state_size(s) and writes that many, load needs exactly these. The same
+              state is the same bytes on every machine.
+     Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
+              too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
+              forgery), too few or too many, of another version, or of a sampler with other settings. After an error
+              nothing has changed.
+     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+SAMP_API size_t samp_state_size(const samp_sampler *s);
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
+
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
 SAMP_API void samp_perf_reset(samp_sampler *s);
@@ -599,6 +619,43 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+/* ---- 4. the operator ---------------------------------------------------------------------------------------- */
+
+/* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
+   and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */
+typedef struct samp_random_sample samp_random_sample;
+
+/* samp_random_sample_create -- describe the operator.
+     result   any of the eight integer types    probs  SAMP_F16, SAMP_BF16, SAMP_F32 or SAMP_F64
+     n        1 .. SAMP_MAX_VOCAB logits, and no more than result can count (SAMP_I8: 128)
+     Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
+              SAMP_E_NOMEM.   Free with samp_random_sample_destroy; NULL is fine there.
+   samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
+   probs is SAMP_F32. */
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+
+/* samp_random_sample_run -- sample one index.
+     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is masked.
+     result   [1] out: the index, in [0, n)
+     random   in [0, 1)    topp  in [0, 1]; 1 = all    topk  in [1, n]; n = all    temperature  >= 0 and finite
+     Argmax   if random or topp or temperature is 0, or topk is 1.
+     Else     with the logits in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
+              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is one of
+              the whole row, not of the topk, and nothing is renormalised: random goes from 0 to its end.
+     Exact    (l - max) / temperature is two f32 steps, w is rounded to 2^-40 (see DETERMINISM), sums are exact, random
+              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index everywhere.
+              SAMP_F64: l - max is taken in double, then rounded to f32; what is equal then is a tie.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; any address is good); SAMP_E_NAN (a parameter; NaN or
+              +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After an error *result is
+              what it was.
+     Memory   the workspace only.   Cost  O(n): some passes over the row, most of them over few parts of it; no sort.
+     Source   the random-sample operator of InfiniCore. */
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature);
 
 #ifdef __cplusplus
 }
@@ -877,33 +934,27 @@ static double sampi_powi(double x, int32_t n)
 }
 
 /* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
-static uint64_t sampi_share(float p) { return (uint64_t)((double)p * 18446744073709551616.0); }
+static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
     sampi_u128 x = (sampi_u128)share * z;
     return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
 }
 
-/* IEEE half to float, exact. A NaN stays one. */
+/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+static float sampi_float_of(uint32_t u)
+{
+    float x;
+    memcpy(&x, &u, 4);
+    return x;
+}
+static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
 static float sampi_f16_to_f32(uint16_t h)
 {
-    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = h >> 10 & 31u, fraction = h & 1023u, u;
-    float f;
-    if (exponent == 0) { /* zero and subnormals: a multiple of 2^-24 */
-        f = (float)fraction * (1.0f / 16777216.0f);
-        return sign ? -f : f;
-    }
-    u = sign | (exponent == 31 ? 255u << 23 : (exponent + 112) << 23) | fraction << 13;
-    memcpy(&f, &u, 4);
-    return f;
-}
-
-static float sampi_bf16_to_f32(uint16_t h)
-{
-    uint32_t u = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &u, 4);
-    return f;
+    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
+    float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
 /* Element i of a row as given. */
@@ -934,6 +985,15 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
+
+/* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
+static uint64_t sampi_checksum(const void *bytes, size_t n)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    uint64_t sum = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * 0x100000001B3u;
+    return sum;
+}
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -6750,6 +6810,650 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
     }
 #endif
     for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    return SAMP_OK;
+}
+
+/* =================================================================================================== >>state
+   What a sampler has become, as bytes, little-endian and field by field:
+
+       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+
+   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
+   members' parts. One function per kind counts, writes, checks and reads its part, so there is one place that knows
+   the form; loading checks all the bytes before it reads the first. What can be derived (counts from a window) is not
+   stored but made again. */
+
+#define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
+#define SAMPI_STATE_VERSION 1
+
+/* ---- fingerprint ---- */
+
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    uint64_t pair[2] = { *hash, x };
+    *hash = sampi_checksum(pair, sizeof pair);
+}
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
+static void sampi_cut_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.cut.p);
+    sampi_mix(hash, s->u.cut.min_keep);
+}
+static void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.xtc.p);
+    sampi_mix_float(hash, s->u.xtc.t);
+    sampi_mix(hash, s->u.xtc.min_keep);
+}
+static void sampi_top_k_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix(hash, (uint32_t)s->u.top_k.k); }
+static void sampi_sigma_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix_float(hash, s->u.sigma.n); }
+static void sampi_temp_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.temp.t);
+    sampi_mix_float(hash, s->u.temp.delta);
+    sampi_mix_float(hash, s->u.temp.exponent);
+}
+static void sampi_mirostat_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.mirostat.tau);
+    sampi_mix_float(hash, s->u.mirostat.eta);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.m);
+}
+static void sampi_adaptive_p_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.adaptive.target);
+    sampi_mix_float(hash, s->u.adaptive.decay);
+}
+static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    sampi_mix(hash, (uint32_t)s->u.bias.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.bias.n);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+static void sampi_penalties_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.penalties.repeat);
+    sampi_mix_float(hash, s->u.penalties.freq);
+    sampi_mix_float(hash, s->u.penalties.present);
+    sampi_mix(hash, s->u.penalties.ring.cap);
+}
+/* The breakers as the vocabulary spells them. */
+static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix_float(hash, s->u.dry.multiplier);
+    sampi_mix_float(hash, s->u.dry.base);
+    sampi_mix(hash, (uint32_t)s->u.dry.allowed);
+    sampi_mix(hash, s->u.dry.ring.cap);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+
+static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix(hash, s->u.chain.ring.cap);
+    sampi_mix(hash, (uint32_t)s->u.chain.n);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+}
+
+/* ---- fields ---- */
+
+typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
+
+typedef struct sampi_io {
+    sampi_io_mode mode;
+    unsigned char *to;         /* where to write; NULL: only count */
+    const unsigned char *from; /* [size] what to check or read */
+    size_t size, at;
+    bool bad; /* once set, nothing more is looked at */
+} sampi_io;
+
+/* An integer of n bytes: x if it is to be written, else what stands there. */
+static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
+{
+    if (io->mode != SAMPI_WRITE) {
+        x = 0;
+        io->bad |= io->size - io->at < n;
+        if (io->bad) return 0;
+        for (size_t i = 0; i < n; i++) x |= (uint64_t)io->from[io->at + i] << 8 * i;
+    } else if (io->to) {
+        for (size_t i = 0; i < n; i++) io->to[io->at + i] = (unsigned char)(x >> 8 * i);
+    }
+    io->at += n;
+    return x;
+}
+
+static void sampi_io_u64(sampi_io *io, uint64_t *x)
+{
+    uint64_t y = sampi_io_int(io, *x, 8);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* at least `least`, a token or -1 */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token least)
+{
+    samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
+    io->bad |= y < least;
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* in [lo, hi]; any value if lo is NaN */
+static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
+{
+    uint32_t u;
+    float y;
+    memcpy(&u, x, 4);
+    u = (uint32_t)sampi_io_int(io, u, 4);
+    memcpy(&y, &u, 4);
+    io->bad |= lo == lo && !(y >= lo && y <= hi);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* A window of tokens: how many, then the oldest first. */
+static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
+{
+    uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
+    io->bad |= n > r->cap;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token x = io->mode == SAMPI_WRITE ? sampi_ring_at(r, token, n - 1 - i) : 0;
+        sampi_io_token(io, &x, 0);
+        if (io->mode == SAMPI_READ) token[i] = x;
+    }
+    if (io->mode != SAMPI_READ) return;
+    r->size = n;
+    r->head = n < r->cap ? n : 0;
+}
+
+/* How many outputs were drawn (that tells which is next), and the state they come from. */
+static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
+{
+    sampi_io_u64(io, &mt->drawn);
+    if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
+    for (int i = 0; i < 624; i++) {
+        uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
+        if (io->mode == SAMPI_READ) mt->state[i] = x;
+    }
+}
+
+/* ---- the kinds ---- */
+
+static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
+{
+    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
+        child += child + 1 < n && list[child].token < list[child + 1].token;
+        if (list[root].token >= list[child].token) return;
+        sampi_count t = list[root];
+        list[root] = list[child];
+        list[child] = t;
+    }
+}
+
+/* The sorted list of n tokens and how often each occurs -> its length. */
+static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
+    for (uint32_t i = n; i-- > 1;) {
+        sampi_count t = list[0];
+        list[0] = list[i];
+        list[i] = t;
+        sampi_count_sift(list, 0, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+}
+static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io);
+
+static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
+    for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
+}
+
+typedef struct sampi_keeper {
+    const sampi_kind *kind;
+    void (*settings)(const sampi_sampler *, uint64_t *hash); /* or NULL: it has none */
+    void (*state)(sampi_sampler *, sampi_io *);              /* or NULL: none beyond position and random source */
+} sampi_keeper;
+
+static const sampi_keeper SAMPI_KEEPERS[] = {
+    { &SAMPI_LOGIT_BIAS, sampi_logit_bias_settings, NULL },
+    { &SAMPI_PENALTIES, sampi_penalties_settings, sampi_penalties_state },
+    { &SAMPI_DRY, sampi_dry_settings, sampi_dry_state },
+    { &SAMPI_TOP_N_SIGMA, sampi_sigma_settings, NULL },
+    { &SAMPI_TOP_K, sampi_top_k_settings, NULL },
+    { &SAMPI_TAIL_FREE, sampi_cut_settings, NULL },
+    { &SAMPI_TYPICAL, sampi_cut_settings, NULL },
+    { &SAMPI_TOP_P, sampi_cut_settings, NULL },
+    { &SAMPI_MIN_P, sampi_cut_settings, NULL },
+    { &SAMPI_XTC, sampi_xtc_settings, NULL },
+    { &SAMPI_TEMP, sampi_temp_settings, NULL },
+    { &SAMPI_TEMP_EXT, sampi_temp_settings, NULL },
+    { &SAMPI_SOFTMAX, NULL, NULL },
+    { &SAMPI_GREEDY, NULL, NULL },
+    { &SAMPI_DIST, NULL, NULL },
+    { &SAMPI_MIROSTAT, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_MIROSTAT_V2, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_ADAPTIVE_P, sampi_adaptive_p_settings, sampi_adaptive_p_state },
+    { &SAMPI_CHAIN, sampi_chain_settings, sampi_chain_state },
+    { &SAMPI_CUSTOM, NULL, NULL },
+};
+
+/* NULL: its state can't be kept. */
+static const sampi_keeper *sampi_keeper_of(const sampi_sampler *s)
+{
+    if (sampi_is_custom(s) && s->base.ctx) return NULL;
+    for (size_t i = 0; i < sizeof SAMPI_KEEPERS / sizeof SAMPI_KEEPERS[0]; i++)
+        if (SAMPI_KEEPERS[i].kind == s->kind) return &SAMPI_KEEPERS[i];
+    return NULL;
+}
+
+static bool sampi_can_keep(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+    return sampi_keeper_of(s) != NULL;
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_mix_text(hash, s->kind->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    if (keeper->settings) keeper->settings(s, hash);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_io_u64(io, &s->position);
+    if (s->kind->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (keeper->state) keeper->state(s, io);
+}
+
+static uint64_t sampi_fingerprint(const sampi_sampler *s)
+{
+    uint64_t hash = 0;
+    sampi_settings(s, &hash);
+    return hash;
+}
+
+/* All but the checksum. */
+static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
+{
+    io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
+    io->bad |= sampi_io_int(io, SAMPI_STATE_VERSION, 4) != SAMPI_STATE_VERSION;
+    io->bad |= sampi_io_int(io, fingerprint, 8) != fingerprint;
+    if (!io->bad) sampi_io_part(s, io);
+}
+
+static int sampi_state_status(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+}
+
+SAMP_API size_t samp_state_size(const samp_sampler *s)
+{
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
+    if (sampi_state_status(s)) return 0;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    return io.at + 8;
+}
+
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    size_t end = io.at;
+    uint64_t sum = sampi_io_int(&io, 0, 8);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
+    io.mode = SAMPI_READ;
+    io.at = 0;
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    return SAMP_OK;
+}
+
+/* ================================================================================================ >>operator
+   samp_random_sample: where running sums of the ordered row would be looked up, the order is never made. The value that
+   a count or a mass is reached at is found digit by digit of its key (sampi_key: floats as integers in order), the
+   highest first: one pass over the row sums how many elements and what mass fall on each digit. The tile maxima tell
+   which tiles a pass may leave out. Ties of the value are then counted out by index. */
+
+#define SAMPI_DIGITS 2048
+
+typedef struct sampi_digit {
+    uint64_t mass;
+    size_t n;
+} sampi_digit;
+
+struct samp_random_sample {
+    samp_dtype result, probs;
+    size_t n;
+};
+
+/* A row in which values are searched. */
+typedef struct sampi_ordered {
+    const float *x; /* [n] no NaN */
+    size_t n;
+    const float *tile; /* [16 * ceil(n / 256)] maxima as the kernel gives them, or NULL */
+    float top, temperature;
+    sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
+} sampi_ordered;
+
+/* Where a search ended: at this key, with so much above it. */
+typedef struct sampi_place {
+    int32_t key;
+    size_t n;
+    uint64_t mass;
+} sampi_place;
+
+static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
+
+/* w [n + 16] of x [n], n <= 256 */
+static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
+{
+    float y[SAMPI_TILE];
+    if (n == SAMPI_TILE) /* a number that the compiler knows makes it use vectors */
+        for (size_t i = 0; i < SAMPI_TILE; i++) y[i] = sampi_op_scale(row, x[i]);
+    else
+        for (size_t i = 0; i < n; i++) y[i] = sampi_op_scale(row, x[i]);
+    sampi_use()->weights(y, n, 0.0f, w);
+}
+
+static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
+{
+    return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+}
+
+static uint64_t sampi_op_total(const sampi_ordered *row)
+{
+    uint64_t w[SAMPI_TILE + 16], total = 0;
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = sampi_op_tile(row, at);
+        sampi_op_weights(row, row->x + at, len, w);
+        for (size_t i = 0; i < len; i++) total += w[i];
+    }
+    return total;
+}
+
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
+{
+    const float *tile = row->tile ? row->tile + at / 16 : NULL;
+    float max = tile ? tile[0] : least;
+    for (int j = 1; tile && j < 16; j++) max = tile[j] > max ? tile[j] : max;
+    return max < least;
+}
+
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift. */
+static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE + 16], least = sampi_unkey(lo);
+    int32_t id[SAMPI_TILE + 16];
+    uint32_t digit[SAMPI_TILE + 16];
+    memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, least)) continue;
+        size_t m = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), least, INFINITY, x, id), n = 0;
+        for (size_t i = 0; i < m; i++) {
+            uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
+            x[n] = x[i];
+            digit[n] = off >> shift;
+            n += off <= span;
+        }
+        sampi_op_weights(row, x, n, w);
+        for (size_t i = 0; i < n; i++) {
+            row->digit[digit[i]].n++;
+            row->digit[digit[i]].mass += w[i];
+        }
+    }
+}
+
+/* The largest value that `need` elements reach (by_mass: elements of that mass). False if not even all those from
+   `least` on are enough; then *at has their number and mass. */
+static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
+{
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(least);
+    at->key = sampi_key(least);
+    at->n = 0, at->mass = 0;
+    for (int shift = 1; shift > 0;) { /* the key is in [at->key, at->key + span] */
+        shift = 0;
+        while (span >> shift >= SAMPI_DIGITS) shift++;
+        sampi_op_digits(row, at->key, span, shift);
+        uint32_t d = span >> shift;
+        for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
+            at->n += row->digit[d].n;
+            at->mass += row->digit[d].mass;
+            if (d == 0) return false;
+        }
+        at->key = (int32_t)((uint32_t)at->key + (d << shift));
+        span = ((uint32_t)1 << shift) - 1;
+    }
+    return true;
+}
+
+/* The index of the nth (1 = first) element equal to x. */
+static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
+{
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, x)) continue;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++)
+            if (row->x[i] == x && --nth == 0) return i;
+    }
+}
+
+static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+{
+    return sampi_weight(0.0f, sampi_op_scale(row, x));
+}
+
+/* The mass of the k largest; *least = a value that none of them is below, but for those without weight. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *least)
+{
+    sampi_ordered maxima = *row; /* k elements reach what k of these reach */
+    sampi_place at;
+    maxima.x = row->tile;
+    maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    maxima.tile = NULL;
+    if (sampi_op_find(&maxima, *least, k, false, &at)) *least = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *least, k, false, &at)) return at.mass;
+    *least = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *least);
+}
+
+/* The sampled index. */
+static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
+{
+    float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    sampi_place at;
+    uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
+    uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
+    uint64_t need = sampi_mass_of(sampi_share((double)random), most);
+    if (topp < 1.0f) {
+        uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
+        if (nucleus < need) need = nucleus;
+    }
+    if (need == 0) need = 1;
+    sampi_op_find(row, least, need, true, &at); /* need <= most, so it is there */
+    float x = sampi_unkey(at.key);
+    uint64_t w = sampi_op_weight(row, x);
+    return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
+}
+
+/* The logits as floats in out [n]; of f64 their distance to the largest, and *top is 0 then. */
+static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
+{
+    const double *wide = (const double *)probs;
+    double max = -INFINITY;
+    if (op->probs != SAMP_F64) {
+        sampi_use()->fetch(probs, op->probs, NULL, 0, op->n, out);
+        return SAMP_OK;
+    }
+    for (size_t i = 0; i < op->n; i++) {
+        if (!(wide[i] <= DBL_MAX)) return SAMP_E_NAN;
+        if (wide[i] > max) max = wide[i];
+    }
+    if (!(max >= -DBL_MAX)) return SAMP_E_EMPTY;
+    for (size_t i = 0; i < op->n; i++) out[i] = (float)(wide[i] - max);
+    return SAMP_OK;
+}
+
+/* How many indices a result can hold; 0: not an integer type. */
+static size_t sampi_op_room(samp_dtype result)
+{
+    switch (result) {
+        case SAMP_I8: return 1 << 7;
+        case SAMP_U8: return 1 << 8;
+        case SAMP_I16: return 1 << 15;
+        case SAMP_U16: return 1 << 16;
+        case SAMP_I32:
+        case SAMP_U32:
+        case SAMP_I64:
+        case SAMP_U64: return SAMP_MAX_VOCAB;
+        default: return 0;
+    }
+}
+
+/* Signed or not, an index has the same bytes. */
+static void sampi_op_write(samp_dtype result, void *to, size_t index)
+{
+    uint8_t i8 = (uint8_t)index;
+    uint16_t i16 = (uint16_t)index;
+    uint32_t i32 = (uint32_t)index;
+    uint64_t i64 = index;
+    switch (result) {
+        case SAMP_I8:
+        case SAMP_U8: memcpy(to, &i8, sizeof i8); break;
+        case SAMP_I16:
+        case SAMP_U16: memcpy(to, &i16, sizeof i16); break;
+        case SAMP_I32:
+        case SAMP_U32: memcpy(to, &i32, sizeof i32); break;
+        default: memcpy(to, &i64, sizeof i64); break;
+    }
+}
+
+static size_t sampi_op_tiles(const samp_random_sample *op) { return (op->n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_op_floats(const samp_random_sample *op) { return op->probs == SAMP_F32 ? 0 : op->n; }
+
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
+    size_t room = sampi_op_room(result);
+    bool floats = probs == SAMP_F32 || probs == SAMP_F16 || probs == SAMP_BF16 || probs == SAMP_F64;
+    samp_random_sample *op = NULL;
+    int bad = !room || !floats                 ? SAMP_E_DTYPE
+              : n == 0                         ? SAMP_E_EMPTY
+              : n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE
+                                               : SAMP_OK;
+    if (!bad && !(op = (samp_random_sample *)SAMP_MALLOC(sizeof *op))) bad = SAMP_E_NOMEM;
+    if (op) op->result = result, op->probs = probs, op->n = n;
+    if (status) *status = bad;
+    return op;
+}
+
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
+{
+    const size_t align = 63;
+    if (!op) return 0;
+    return align + SAMPI_DIGITS * sizeof(sampi_digit) +
+           (16 * sampi_op_tiles(op) + sampi_op_floats(op)) * sizeof(float);
+}
+
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
+{
+    if (op) SAMP_FREE(op);
+}
+
+static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
+{
+    if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
+    if (!(random >= 0.0f && random < 1.0f) || !(topp >= 0.0f && topp <= 1.0f)) return SAMP_E_RANGE;
+    if (!(temperature >= 0.0f && temperature <= FLT_MAX)) return SAMP_E_RANGE;
+    return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
+}
+
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature)
+{
+    if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
+    if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
+    int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (status) return status;
+    char *base = (char *)workspace + (64 - (uintptr_t)workspace % 64) % 64;
+    sampi_digit *digit = (sampi_digit *)(void *)base;
+    float *tile = (float *)(void *)(digit + SAMPI_DIGITS), *x = tile + 16 * sampi_op_tiles(op);
+    if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
+    sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
+    row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
+    if ((status = sampi_judge(row.top))) return status;
+    bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
+    size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
+    sampi_op_write(op->result, result, index);
     return SAMP_OK;
 }
 

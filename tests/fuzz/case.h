@@ -39,7 +39,7 @@ typedef struct isa_list {
     isa_table table[ISA_MAX];
 } isa_list;
 
-static isa_list isa_all(void)
+__attribute__((unused)) static isa_list isa_all(void)
 {
     isa_list list = { 0, { NULL }, { NULL } };
     static const char *const known[ISA_MAX] = { "scalar", "avx2", "avx512", "neon" };
@@ -197,7 +197,7 @@ enum { REAL_WIDTH = 32768, REAL_ROWS = 16 };
 static const uint16_t *real_rows; /* [REAL_ROWS][REAL_WIDTH] f16, or NULL */
 
 /* The model's own rows; without the file, other rows take their place. */
-static bool real_rows_load(const char *path)
+__attribute__((unused)) static bool real_rows_load(const char *path)
 {
     static uint16_t half[(size_t)REAL_ROWS * REAL_WIDTH];
     FILE *f = fopen(path, "rb");
@@ -765,7 +765,7 @@ typedef struct player {
     size_t report_len;
 } player;
 
-static bool player_make(player *p, isa_list isa, size_t longest)
+__attribute__((unused)) static bool player_make(player *p, isa_list isa, size_t longest)
 {
     memset(p, 0, sizeof *p);
     p->isa = isa;
@@ -951,7 +951,7 @@ static bool play_rows(player *p, source *s, band *b, size_t n, int steps)
 }
 
 /* One case: a chain with a past, and up to eight rows of about n tokens. */
-static bool play(player *p, source *s, size_t n, int max_steps)
+__attribute__((unused)) static bool play(player *p, source *s, size_t n, int max_steps)
 {
     band b = { make_chain(s, n), { NULL }, percent(s, 80) };
     int steps = percent(s, 50) ? 1 : 1 + (int)below(s, (uint64_t)max_steps);
