@@ -39,7 +39,9 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample  >>verify                             applying them, samp_sample itself, drafts
+       >>chain  >>fast  >>sample  >>verify  >>batch                    applying them, and samp_sample itself
+       >>state  >>operator                                             what a sampler has become, as bytes; sampling
+                                                                       as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
@@ -359,6 +361,23 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out);
 
+/* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
+     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
+              touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
+     Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
+              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
+     Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
+              dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
+              token not even a NaN matters.
+     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
+              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
+              logits; greedy leaves them all. They cost three more passes over the row.
+     Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
+              chains of the batch get theirs. Nothing else.
+     Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
@@ -392,6 +411,28 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
               *status (may be NULL) gets the same. Free with samp_free. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *status);
+
+/* Orders for samp_params: llama.cpp's, which NULL stands for, and that of most servers (Hugging Face, vLLM): the
+   temperature before the truncations, so that top_p and its kin look at the distribution that is drawn from. */
+#define SAMP_ORDER_LLAMA     "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature"
+#define SAMP_ORDER_CANONICAL "penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc"
+
+/* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
+   has seen.
+     Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
+              adaptive_p's average, the state of MT19937 (if the seed stays). All else is as in a new chain, the seed
+              too. Samplers that were added by hand are freed.
+     Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
+              samp_check_params says of the parameters, or what the chain carries. Allocates. */
+SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
+
+/* samp_batch_from_params -- the chains of a batch from the parameters of its requests.
+     in, out  rows [n_rows]: where there is NULL a chain is built, the others are updated (samp_chain_update). Rows that
+              join, leave or move are pointers to set: free and NULL, or copy. To leave a row alone, leave it out.
+     in       params [n_rows]
+     out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
+     Returns  SAMP_OK, or the first row's status that is not. */
+SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
@@ -433,6 +474,24 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
+   the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
+   selection; of a chain, its own and all its members'. Not samp_perf's counts, and not the settings: load into a
+   sampler made and set up as the saved one was (kinds, order, parameters, breakers, seeds, random source,
+   samp_set_n_prev).
+   samp_state_size -- how many bytes samp_state_save writes now; 0 where it would fail.
+     bytes    [size]; save needs size >= samp_state_size(s) and writes that many, load needs exactly these. The same
+              state is the same bytes on every machine.
+     Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
+              too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
+              forgery), too few or too many, of another version, or of a sampler with other settings. After an error
+              nothing has changed.
+     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+SAMP_API size_t samp_state_size(const samp_sampler *s);
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
 
 /* samp_perf -- counts and time of samp_sample and samp_draw on this sampler.   samp_perf_reset -- back to zero. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s);
@@ -596,8 +655,45 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
 
+/* ---- 4. the operator ---------------------------------------------------------------------------------------- */
+
+/* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
+   and the random number is an argument; one operator may run in many threads at once, each with its own workspace. */
+typedef struct samp_random_sample samp_random_sample;
+
+/* samp_random_sample_create -- describe the operator.
+     result   any of the eight integer types    probs  SAMP_F16, SAMP_BF16, SAMP_F32 or SAMP_F64
+     n        1 .. SAMP_MAX_VOCAB logits, and no more than result can count (SAMP_I8: 128)
+     Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_DTYPE, SAMP_E_EMPTY (n = 0), SAMP_E_RANGE (n),
+              SAMP_E_NOMEM.   Free with samp_random_sample_destroy; NULL is fine there.
+   samp_random_sample_workspace_size -- bytes that a run needs; 0 for NULL. About 33 KiB + n / 4, and 4 n more unless
+   probs is SAMP_F32. */
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status);
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op);
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op);
+
+/* samp_random_sample_run -- sample one index.
+     probs    [n] logits, in spite of the name; read only, aligned as its elements are. -INFINITY is masked.
+     result   [1] out: the index, in [0, n)
+     random   in [0, 1)    topp  in [0, 1]; 1 = all    topk  in [1, n]; n = all    temperature  >= 0 and finite
+     Argmax   if random or topp or temperature is 0, or topk is 1.
+     Else     with the logits in order (logit descending, index ascending), w_i = exp((l_i - max) / temperature) and
+              c_i = w_0 + ... + w_i: the first i with c_i >= random * min(topp * c_n-1, c_topk-1). The nucleus is one of
+              the whole row, not of the topk, and nothing is renormalised: random goes from 0 to its end.
+     Exact    (l - max) / temperature is two f32 steps, w is rounded to 2^-40 (see DETERMINISM), sums are exact, random
+              and random * topp are rounded down to 2^-64, the threshold up to 2^-40: the same index everywhere.
+              SAMP_F64: l - max is taken in double, then rounded to f32; what is equal then is a tie.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_WORKSPACE (too small; any address is good); SAMP_E_NAN (a parameter; NaN or
+              +infinity in the logits); SAMP_E_RANGE (a parameter); SAMP_E_EMPTY (all masked). After an error *result is
+              what it was.
+     Memory   the workspace only.   Cost  O(n): some passes over the row, most of them over few parts of it; no sort.
+     Source   the random-sample operator of InfiniCore. */
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature);
+
 #ifdef SAMPLING_KV
-/* ---- 4. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
+/* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
 /* A cell holds the keys and values of one token. */
 typedef struct samp_kv_cell {
@@ -767,6 +863,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #include <float.h>
 #include <math.h>
 #include <string.h>
+#ifdef _OPENMP
+#include <omp.h>
+#endif
 
 #if defined(SAMP_MALLOC) != defined(SAMP_FREE)
 #error "sampling.h: define both SAMP_MALLOC and SAMP_FREE, or neither"
@@ -827,6 +926,9 @@ __extension__ typedef unsigned __int128 sampi_u128;
 
 /* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
 #define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
+
+/* For what a loop over a row is made of: gcc -O2 would call it. */
+#define SAMPI_INLINE static inline __attribute__((always_inline))
 
 static float sampi_roundf(float product)
 {
@@ -1023,31 +1125,31 @@ static double sampi_powi(double x, int32_t n)
 }
 
 /* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
-static uint64_t sampi_share(float p) { return (uint64_t)((double)p * 18446744073709551616.0); }
+static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
     sampi_u128 x = (sampi_u128)share * z;
     return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
 }
 
-#ifdef SAMPLING_KV
-/* IEEE binary16: to f32 exactly, from f32 to the nearest, ties to even. NaN stays NaN. */
-static float sampi_f16_to_f32(uint16_t h)
+/* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
+static float sampi_float_of(uint32_t u)
 {
-    uint32_t exponent = (h >> 10) & 31u, fraction = h & 1023u, u = 0;
-    if (exponent == 0 && fraction) { /* subnormal: its highest bit becomes the hidden one */
-        for (exponent = 1; !(fraction & 1024u); exponent--) fraction <<= 1;
-        fraction &= 1023u;
-        u = (exponent + 112u) << 23;
-    } else if (exponent) {
-        u = (exponent == 31 ? 255u : exponent + 112u) << 23;
-    }
-    u |= fraction << 13 | (uint32_t)(h & 0x8000u) << 16;
     float x;
     memcpy(&x, &u, 4);
     return x;
 }
+static float sampi_bf16_to_f32(uint16_t h) { return sampi_float_of((uint32_t)h << 16); }
+static float sampi_f16_to_f32(uint16_t h)
+{
+    int32_t low = h & 0x7FFF; /* exponent 31, infinity and NaN, becomes 255; below 2^-14 it is a number of units */
+    uint32_t u = ((uint32_t)low << 13) + ((uint32_t)(low < 0x7C00 ? 112 : 224) << 23);
+    float x = low < 0x400 ? (float)low * (1.0f / (1 << 24)) : sampi_float_of(u);
+    return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
+}
 
+#ifdef SAMPLING_KV
+/* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
     uint32_t u, sign, shift = 13, rest;
@@ -1068,24 +1170,45 @@ static uint16_t sampi_f32_to_f16(float x)
     u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
     return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
 }
-
-/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
-   shows. */
-static uint64_t sampi_checksum(const void *bytes, size_t n)
-{
-    const char *p = (const char *)bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
-    for (size_t at = 0; at < n; at += 8) {
-        uint64_t x = 0;
-        memcpy(&x, p + at, n - at < 8 ? n - at : 8);
-        h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
-    }
-    return h;
-}
 #endif
 
+/* Element i of a row as given. */
+static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    if (mask && !(mask[i / 32] >> (i % 32) & 1u)) return -INFINITY;
+    if (dtype == SAMP_F16) return sampi_f16_to_f32(((const uint16_t *)x)[i]);
+    if (dtype == SAMP_BF16) return sampi_bf16_to_f32(((const uint16_t *)x)[i]);
+    return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
+}
+
+/* Of the bits of `words` words: 0 none is set, 1 some, 2 all. Masks are mostly alike over long stretches. */
+static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
+{
+    uint32_t any = 0, all = ~(uint32_t)0;
+    for (size_t i = 0; i < words; i++) any |= mask[i], all &= mask[i];
+    return all == ~(uint32_t)0 ? 2 : any != 0;
+}
+
+/* Call f, which is inlined, with each dtype and mask as constants. */
+#define SAMPI_BY_DTYPE(f, x, dtype, mask, ...)                                                                       \
+    switch (dtype) {                                                                                                 \
+        case SAMP_F16: return mask ? f(x, SAMP_F16, mask, __VA_ARGS__) : f(x, SAMP_F16, NULL, __VA_ARGS__);          \
+        case SAMP_BF16: return mask ? f(x, SAMP_BF16, mask, __VA_ARGS__) : f(x, SAMP_BF16, NULL, __VA_ARGS__);       \
+        case SAMP_F64: return mask ? f(x, SAMP_F64, mask, __VA_ARGS__) : f(x, SAMP_F64, NULL, __VA_ARGS__);          \
+        default: return mask ? f(x, SAMP_F32, mask, __VA_ARGS__) : f(x, SAMP_F32, NULL, __VA_ARGS__);                \
+    }
+#define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
+
 static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
+
+/* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
+static uint64_t sampi_checksum(const void *bytes, size_t n)
+{
+    const unsigned char *byte = (const unsigned char *)bytes;
+    uint64_t sum = 0xCBF29CE484222325u;
+    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * 0x100000001B3u;
+    return sum;
+}
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -1095,34 +1218,38 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
    Loops over a row, once per instruction set: the sections below hold the same functions in the same order, and each of
    them gives the same result to the last bit, but for the sums of sweep and moments, which are estimates with a bound.
 
-   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A tile is 256 elements, the last
-   one may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16 elements
-   behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
+   A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
+   the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
+   elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
 
-     maxima    tile [16 * ceil(n / 256)] = for each tile the maxima of 16 disjoint parts of it (-infinity for an empty
-     one).
+     fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded), -infinity where mask (NULL:
+               none) has no bit. at is a multiple of 16. Returns n.
+     maxima    line [16 * ceil(n / 256)] = the maximum of each line of such a row (-infinity behind the last).
                Returns the row's maximum; NaN if the row has one.
-     sweep     maxima, and in the same pass estimates of z = sum e^(l - ref) and s = sum e^(l - ref) (ref - l) over the
-               unmasked elements, for l - ref <= 60: see sampi_sweep_error.
-     moments   maxima, and in the same pass estimates of moment [0] = how many are unmasked (exact), [1] = the sum of
-               x - pivot over these, [2] = the sum of its squares.
-     fold      out [m] = maxima of those tile [i] with i mod m = j; m a multiple of 16, n of m.
-     collect   the elements with x >= least in their order: x_out, id_out (slack 16), and how many. Ids are id [i],
-               or base + i if id is NULL. x_out == x with id_out == id is fine.
+     sweep     estimates of z = sum e^(l - max) and s = sum e^(l - max) (max - l) over the unmasked elements, max the
+               largest l or more; their errors are below SAMPI_SWEEP_ROUNDING and SAMPI_SWEEP_SLOPE.
+     moments   moment [0] = how many are unmasked (exact), and estimates of [1] = the sum of x - pivot over these, [2] =
+               the sum of its squares.
+     fold      out [j] = the maximum of those line [i] with i mod m = j, j < m; m a multiple of 16, n of m.
+     collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
+               id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
+     pick      those with x >= least from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
      count     how many elements are >= least.
      weights   w [n] (slack 16) = sampi_weight(max, x).
-     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; 0 for a masked
-     element. mass      the sum of w [i] over x [i] >= least.
-     sums      sampi_sum's z, s and n for l = x * r.
-     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l).
+     probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
+     mass      the sum of w [i] over x [i] >= least.
+     sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= least also
+               to above.
+     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= least.
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
     float max;
-    size_t n;   /* unmasked tokens */
-    uint64_t z; /* sum of w: Z = z / 2^40 */
-    uint64_t s; /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+    size_t n;       /* unmasked tokens */
+    uint64_t z;     /* sum of w: Z = z / 2^40 */
+    uint64_t s;     /* sum of round(w * (max - l)): s / z = the mean of max - l under p */
+    uint64_t above; /* sum of w above some threshold */
 } sampi_sums;
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -1135,24 +1262,28 @@ static void sampi_sum_add(sampi_sums *r, float max, float l)
 
 typedef struct sampi_kernels {
     const char *name;
-    float (*maxima)(const float *x, size_t n, float *tile);
-    float (*sweep)(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s);
-    float (*moments)(const float *x, size_t n, float pivot, float *tile, double *moment);
-    void (*fold)(const float *tile, size_t n, float *out, size_t m);
-    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
-                      int32_t *id_out);
+    size_t (*fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out);
+    float (*maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line);
+    void (*sweep)(const float *x, size_t n, float r, float max, double *z, double *s);
+    void (*moments)(const float *x, size_t n, float pivot, double *moment);
+    void (*fold)(const float *line, size_t n, float *out, size_t m);
+    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                      float *x_out, int32_t *id_out);
+    size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                   int32_t *id_out);
     size_t (*count)(const float *x, size_t n, float least);
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
     uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float least);
-    void (*sums)(const float *x, size_t n, float r, float max, sampi_sums *sums);
-    void (*envelope)(const float *x, size_t n, float r, float max, uint64_t *tile);
+    void (*sums)(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums);
+    void (*envelope)(const float *x, size_t n, float r, float max, float least, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
-#define SAMPI_AHEAD   64       /* elements to prefetch ahead: 256 bytes, four lines */
-#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - ref below this as this: e^-86 is still a normal float */
+#define SAMPI_LINE    16
+#define SAMPI_AHEAD   256      /* bytes to prefetch ahead: four lines of the cache */
+#define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
 #define SAMPI_F1 0.693146978f
@@ -1167,39 +1298,40 @@ typedef struct sampi_kernels {
 
 /* ================================================================================================== >>scalar */
 
-static float sampi_maxima_scalar(const float *x, size_t n, float *tile)
+static size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                 float *out)
+{
+    for (size_t i = 0; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     float max = -INFINITY;
     bool nan = false;
-    for (size_t t = 0; t < n; t += SAMPI_TILE, tile += 16) {
-        size_t end = n - t < SAMPI_TILE ? n : t + SAMPI_TILE;
-        for (int j = 0; j < 16; j++) tile[j] = -INFINITY;
-        for (size_t i = t; i < end; i++) {
-            float *m = &tile[i % 16];
-            nan |= x[i] != x[i];
-            if (x[i] > *m) *m = x[i];
-        }
-        for (int j = 0; j < 16; j++)
-            if (tile[j] > max) max = tile[j];
+    for (size_t i = 0; i < (n + SAMPI_TILE - 1) / SAMPI_TILE * 16; i++) line[i] = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        float v = sampi_element(x, dtype, mask, i), *m = &line[i / SAMPI_LINE];
+        nan |= v != v;
+        if (v > *m) *m = v;
+        if (v > max) max = v;
     }
     return nan ? NAN : max;
 }
 
-static float sampi_sweep_scalar(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, double *z, double *s)
 {
     *z = *s = 0.0;
     for (size_t i = 0; i < n; i++) {
-        float d = sampi_roundf(x[i] * r) - ref;
+        float d = sampi_roundf(x[i] * r) - max;
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
-        double e = sampi_exp(0.0f, d < 0.0f ? d : -d) / (double)SAMPI_ONE;
-        if (d > 0.0f) e = 1.0 / e;
+        double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
         *s = fma(e, -(double)d, *s);
     }
-    return sampi_maxima_scalar(x, n, tile);
 }
 
-static float sampi_moments_scalar(const float *x, size_t n, float pivot, float *tile, double *moment)
+static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *moment)
 {
     moment[0] = moment[1] = moment[2] = 0.0;
     for (size_t i = 0; i < n; i++) {
@@ -1209,19 +1341,18 @@ static float sampi_moments_scalar(const float *x, size_t n, float pivot, float *
         moment[1] += v;
         moment[2] = fma(v, v, moment[2]);
     }
-    return sampi_maxima_scalar(x, n, tile);
 }
 
-static void sampi_fold_scalar(const float *tile, size_t n, float *out, size_t m)
+static void sampi_fold_scalar(const float *line, size_t n, float *out, size_t m)
 {
-    memcpy(out, tile, m * sizeof *out);
+    memcpy(out, line, m * sizeof *out);
     for (size_t i = m; i < n; i += m)
         for (size_t j = 0; j < m; j++)
-            if (tile[i + j] > out[j]) out[j] = tile[i + j];
+            if (line[i + j] > out[j]) out[j] = line[i + j];
 }
 
 static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                   float *x_out, int32_t *id_out)
+                                   float below, float *x_out, int32_t *id_out)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
@@ -1229,7 +1360,18 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
         int32_t token = id ? id[i] : base + (int32_t)i;
         x_out[kept] = v;
         id_out[kept] = token;
-        kept += v >= least;
+        kept += v >= least && v < below;
+    }
+    return kept;
+}
+
+static size_t sampi_pick_scalar(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                                int32_t *id_out)
+{
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = n - at < SAMPI_LINE ? n - at : SAMPI_LINE;
+        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, least, INFINITY, x_out + kept, id_out + kept);
     }
     return kept;
 }
@@ -1258,17 +1400,23 @@ static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, f
     return mass;
 }
 
-static void sampi_sums_scalar(const float *x, size_t n, float r, float max, sampi_sums *sums)
+static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float least, bool with_s,
+                              sampi_sums *sums)
 {
-    for (size_t i = 0; i < n; i++)
-        if (!sampi_masked(x[i])) sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
+    (void)with_s; /* no dearer */
+    for (size_t i = 0; i < n; i++) {
+        if (sampi_masked(x[i])) continue;
+        uint64_t z = sums->z;
+        sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
+        if (x[i] >= least) sums->above += sums->z - z;
+    }
 }
 
-static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, uint64_t *tile)
+static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
         if (i % SAMPI_TILE == 0) tile[i / SAMPI_TILE] = 0;
-        tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
+        if (x[i] >= least) tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
     }
 }
 
@@ -1279,7 +1427,7 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 
 /* ==================================================================================================== >>avx2 */
 #if SAMPI_X86 && !defined(SAMP_NO_AVX2)
-#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt")))
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
 
 /* The next 8 elements, masked ones (-infinity) behind the end of the row. */
 SAMPI_T static __m256 sampi_load_avx2(const float *x, size_t left)
@@ -1312,140 +1460,217 @@ SAMPI_T static uint64_t sampi_hsum64_avx2(__m256i v)
     return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
 }
 
-SAMPI_T static float sampi_maxima_avx2(const float *x, size_t n, float *tile)
+/* Elements i .. i + 8 of a row as given. */
+SAMPI_INLINE SAMPI_T __m256 sampi_row8_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    __m256 v;
+    if (dtype == SAMP_F16) {
+        v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
+    } else if (dtype == SAMP_BF16) {
+        __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
+        v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+    } else if (dtype == SAMP_F64) {
+        __m128 a = _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i));
+        v = _mm256_insertf128_ps(_mm256_castps128_ps256(a),
+                                 _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i + 4)), 1);
+    } else {
+        v = _mm256_loadu_ps((const float *)x + i);
+    }
+    if (mask) {
+        __m256i in = _mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit);
+        v = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(in, bit)));
+    }
+    return v;
+}
+
+SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
+                                                size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, sampi_row8_avx2(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+SAMPI_T static size_t sampi_fetch_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                       float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_avx2, x, dtype, mask, at, n, out);
+}
+
+/* The maxima of the 8 lines from i: halves, then rows of four become columns. */
+SAMPI_INLINE SAMPI_T __m256 sampi_lines_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                             __m256 *nan)
+{
+    __m256 v[8];
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++, i += SAMPI_LINE) {
+        __m256 a, b;
+        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
+            __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+            a = _mm256_castsi256_ps(_mm256_slli_epi32(h, 16));
+            b = _mm256_castsi256_ps(_mm256_and_si256(h, _mm256_set1_epi32((int)0xFFFF0000u)));
+        } else {
+            a = sampi_row8_avx2(x, dtype, mask, i), b = sampi_row8_avx2(x, dtype, mask, i + 8);
+        }
+        *nan = _mm256_or_ps(*nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
+        v[k] = _mm256_max_ps(a, b);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm256_max_ps(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
+#pragma GCC unroll 8
+    for (int k = 0; k < 2; k++)
+        v[k] = _mm256_max_ps(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
+                             _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
+    return _mm256_max_ps(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
+}
+
+SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                                                float *line)
 {
     __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
-    size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
-        __m256 m0 = _mm256_set1_ps(-INFINITY), m1 = m0;
-        for (size_t j = i; j < i + SAMPI_TILE; j += 32) {
-            __m256 a = _mm256_loadu_ps(x + j), b = _mm256_loadu_ps(x + j + 8);
-            __m256 c = _mm256_loadu_ps(x + j + 16), d = _mm256_loadu_ps(x + j + 24);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            nan = _mm256_or_ps(nan,
-                               _mm256_or_ps(_mm256_cmp_ps(a, b, _CMP_UNORD_Q), _mm256_cmp_ps(c, d, _CMP_UNORD_Q)));
-            m0 = _mm256_max_ps(m0, _mm256_max_ps(a, b));
-            m1 = _mm256_max_ps(m1, _mm256_max_ps(c, d));
-        }
-        _mm256_storeu_ps(tile, m0);
-        _mm256_storeu_ps(tile + 8, m1);
-        all = _mm256_max_ps(all, _mm256_max_ps(m0, m1));
+    size_t i = 0, half = SAMPI_TILE / 2;
+    for (; i + half <= n; i += half, line += 8) {
+        for (size_t j = 0; j < half * SAMPI_SIZE_OF(dtype); j += 64)
+            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
+        int kind = mask ? sampi_mask_kind(mask + i / 32, half / 32) : 2;
+        __m256 v = _mm256_set1_ps(-INFINITY);
+        if (kind == 2)
+            v = sampi_lines_avx2(x, dtype, NULL, i, &nan);
+        else if (kind == 1)
+            v = sampi_lines_avx2(x, dtype, mask, i, &nan);
+        _mm256_storeu_ps(line, v);
+        all = _mm256_max_ps(all, v);
     }
-    if (i < n) {
-        __m256 m = _mm256_set1_ps(-INFINITY);
-        _mm256_storeu_ps(tile + 8, m);
-        for (; i < n; i += 8) {
-            __m256 a = sampi_load_avx2(x + i, n - i);
-            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-            m = _mm256_max_ps(m, a);
-        }
-        _mm256_storeu_ps(tile, m);
-        all = _mm256_max_ps(all, m);
+    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += half, line += 8) {
+        float last[SAMPI_TILE / 2];
+        for (size_t j = 0; j < half; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        __m256 v = sampi_lines_avx2(last, SAMP_F32, NULL, 0, &nan);
+        _mm256_storeu_ps(line, v);
+        all = _mm256_max_ps(all, v);
     }
     return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
-SAMPI_T static __m256 sampi_expf_avx2(__m256 d)
+SAMPI_T static float sampi_maxima_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    __m256 t = _mm256_mul_ps(d, _mm256_set1_ps((float)SAMPI_LOG2E));
-    __m256 n = _mm256_round_ps(t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256 f = _mm256_sub_ps(t, n), p = _mm256_set1_ps(SAMPI_F5);
+    SAMPI_BY_DTYPE(sampi_maxima_as_avx2, x, dtype, mask, n, line);
+}
+
+/* 8 floats as 4 doubles, summed in pairs. */
+SAMPI_INLINE SAMPI_T __m256d sampi_widen_avx2(__m256 v)
+{
+    return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
+SAMPI_INLINE SAMPI_T __m256 sampi_expf_avx2(__m256 d)
+{
+    const __m256 log2e = _mm256_set1_ps((float)SAMPI_LOG2E), shift = _mm256_set1_ps(12582912.0f); /* 1.5 * 2^23 */
+    __m256 t = _mm256_fmadd_ps(d, log2e, shift);
+    __m256 f = _mm256_fmsub_ps(d, log2e, _mm256_sub_ps(t, shift)), p = _mm256_set1_ps(SAMPI_F5);
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F4));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F3));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F2));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F1));
     p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1.0f));
     return _mm256_castsi256_ps(
-        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_cvtps_epi32(n), 23)));
+        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
 }
 
-SAMPI_T static float sampi_sweep_avx2(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+/* One step of sweep. */
+SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx2(__m256 l, __m256 max, __m256 *z, __m256 *s)
 {
-    const __m256 vr = _mm256_set1_ps(r), vref = _mm256_set1_ps(ref), least = _mm256_set1_ps(SAMPI_LEAST_D);
-    __m256 all = _mm256_set1_ps(-INFINITY);
+    SAMPI_OPAQUE(l);
+    __m256 d = _mm256_max_ps(_mm256_set1_ps(SAMPI_LEAST_D), _mm256_sub_ps(l, max));
+    __m256 e = sampi_expf_avx2(d);
+    *z = _mm256_add_ps(*z, e);
+    *s = _mm256_fnmadd_ps(e, d, *s);
+}
+
+SAMPI_T static void sampi_sweep_avx2(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
     __m256d z_all = _mm256_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m256 m[2], zt[2], st[2];
+    for (size_t i = 0; i < n;) {
+        __m256 z0 = _mm256_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 2; k++) m[k] = _mm256_set1_ps(-INFINITY), zt[k] = st[k] = _mm256_setzero_ps();
-        while (i < end) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            for (int k = 0; k < 2 && i < end; k++, i += 8) {
-                __m256 a = sampi_load_avx2(x + i, end - i);
-                __m256 l = _mm256_mul_ps(a, vr);
-                SAMPI_OPAQUE(l);
-                __m256 d = _mm256_max_ps(least, _mm256_sub_ps(l, vref));
-                __m256 e = sampi_expf_avx2(d);
-                m[k] = _mm256_max_ps(m[k], a);
-                zt[k] = _mm256_add_ps(zt[k], e);
-                st[k] = _mm256_fnmadd_ps(e, d, st[k]);
-            }
+        for (; i + 16 <= end; i += 16) {
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax, &z0, &s0);
+            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax, &z1, &s1);
         }
+        for (; i < end; i += 8)
+            sampi_sweep_add_avx2(_mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax, &z0, &s0);
         i = end;
-        __m256 ze = _mm256_add_ps(zt[0], zt[1]), se = _mm256_add_ps(st[0], st[1]);
-        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_castps256_ps128(ze)));
-        z_all = _mm256_add_pd(z_all, _mm256_cvtps_pd(_mm256_extractf128_ps(ze, 1)));
-        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_castps256_ps128(se)));
-        s_all = _mm256_add_pd(s_all, _mm256_cvtps_pd(_mm256_extractf128_ps(se, 1)));
-        for (int k = 0; k < 2; k++) {
-            _mm256_storeu_ps(tile + 8 * k, m[k]);
-            all = _mm256_max_ps(all, m[k]);
-        }
+        z_all = _mm256_add_pd(z_all, sampi_widen_avx2(_mm256_add_ps(z0, z1)));
+        s_all = _mm256_add_pd(s_all, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
     }
     *z = sampi_hsum_avx2(z_all);
     *s = sampi_hsum_avx2(s_all);
-    return *z != *z ? NAN : sampi_hmax_avx2(all); /* max (least, NaN) is NaN */
 }
 
-SAMPI_T static float sampi_moments_avx2(const float *x, size_t n, float pivot, float *tile, double *moment)
+/* One step of moments. */
+SAMPI_INLINE SAMPI_T void sampi_moments_add_avx2(__m256 a, __m256 pivot, __m256 *sum, __m256 *square, __m256i *count)
 {
-    const __m256 vp = _mm256_set1_ps(pivot), low = _mm256_set1_ps(-FLT_MAX);
-    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
+    __m256 in = _mm256_cmp_ps(a, _mm256_set1_ps(-FLT_MAX), _CMP_GE_OQ),
+           v = _mm256_and_ps(in, _mm256_sub_ps(a, pivot));
+    *sum = _mm256_add_ps(*sum, v);
+    *square = _mm256_fmadd_ps(v, v, *square);
+    *count = _mm256_sub_epi32(*count, _mm256_castps_si256(in));
+}
+
+SAMPI_T static void sampi_moments_avx2(const float *x, size_t n, float pivot, double *moment)
+{
+    const __m256 vp = _mm256_set1_ps(pivot);
     __m256d m1 = _mm256_setzero_pd(), m2 = m1;
-    size_t count = 0;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m256 m = _mm256_set1_ps(-INFINITY), sum = _mm256_setzero_ps(), square = sum;
+    __m256i count = _mm256_setzero_si256();
+    for (size_t i = 0; i < n;) {
+        __m256 s0 = _mm256_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i < end; i += 8) {
-            __m256 a = sampi_load_avx2(x + i, end - i), in = _mm256_cmp_ps(a, low, _CMP_GE_OQ);
-            __m256 v = _mm256_and_ps(in, _mm256_sub_ps(a, vp));
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            nan = _mm256_or_ps(nan, _mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-            m = _mm256_max_ps(m, a);
-            sum = _mm256_add_ps(sum, v);
-            square = _mm256_fmadd_ps(v, v, square);
-            count += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(in));
+        for (; i + 16 <= end; i += 16) {
+            sampi_moments_add_avx2(_mm256_loadu_ps(x + i), vp, &s0, &q0, &count);
+            sampi_moments_add_avx2(_mm256_loadu_ps(x + i + 8), vp, &s1, &q1, &count);
         }
+        for (; i < end; i += 8) sampi_moments_add_avx2(sampi_load_avx2(x + i, end - i), vp, &s0, &q0, &count);
         i = end;
-        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_castps256_ps128(sum)));
-        m1 = _mm256_add_pd(m1, _mm256_cvtps_pd(_mm256_extractf128_ps(sum, 1)));
-        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_castps256_ps128(square)));
-        m2 = _mm256_add_pd(m2, _mm256_cvtps_pd(_mm256_extractf128_ps(square, 1)));
-        _mm256_storeu_ps(tile, m);
-        _mm256_storeu_ps(tile + 8, _mm256_set1_ps(-INFINITY));
-        all = _mm256_max_ps(all, m);
+        m1 = _mm256_add_pd(m1, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
+        m2 = _mm256_add_pd(m2, sampi_widen_avx2(_mm256_add_ps(q0, q1)));
     }
-    moment[0] = (double)count;
+    int32_t lane[8];
+    _mm256_storeu_si256((__m256i *)(void *)lane, count);
+    moment[0] = 0.0;
+    for (int k = 0; k < 8; k++) moment[0] += (double)lane[k];
     moment[1] = sampi_hsum_avx2(m1);
     moment[2] = sampi_hsum_avx2(m2);
-    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
 }
 
-SAMPI_T static void sampi_fold_avx2(const float *tile, size_t n, float *out, size_t m)
+SAMPI_T static void sampi_fold_avx2(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 8) {
-        __m256 v = _mm256_loadu_ps(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(tile + i));
+        __m256 v = _mm256_loadu_ps(line + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(line + i));
         _mm256_storeu_ps(out + j, v);
     }
 }
 
-SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                         float *x_out, int32_t *id_out)
+/* Write the lanes `in` to the front -> how many. */
+SAMPI_T static size_t sampi_pack_avx2(__m256 v, __m256i token, unsigned in, float *x_out, int32_t *id_out)
 {
-    const __m256 lo = _mm256_set1_ps(least);
+    /* the numbers of the kept lanes, one per byte */
+    uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
+    __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+    _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
+    _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32(token, order));
+    return (size_t)__builtin_popcount(in);
+}
+
+SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
+                                         float below, float *x_out, int32_t *id_out)
+{
+    const __m256 lo = _mm256_set1_ps(least), hi = _mm256_set1_ps(below);
     const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
     size_t kept = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -1461,19 +1686,34 @@ SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int3
         }
         for (; i < end; i += 8) {
             __m256 v = sampi_load_avx2(x + i, end - i);
-            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+            __m256 mask = _mm256_and_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ), _mm256_cmp_ps(v, hi, _CMP_LT_OQ));
+            unsigned in = (unsigned)_mm256_movemask_ps(mask);
             if (in == 0) continue;
             __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
             if (id && end - i >= 8)
                 token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
             else if (id)
                 token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(end - i)), step));
-            /* the numbers of the kept lanes, one per byte, packed to the front */
-            uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
-            __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-            _mm256_storeu_ps(x_out + kept, _mm256_permutevar8x32_ps(v, order));
-            _mm256_storeu_si256((__m256i *)(void *)(id_out + kept), _mm256_permutevar8x32_epi32(token, order));
-            kept += (size_t)__builtin_popcount(in);
+            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
+        }
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_pick_avx2(const float *x, size_t n, const int32_t *line, size_t m, float least,
+                                      float *x_out, int32_t *id_out)
+{
+    const __m256 lo = _mm256_set1_ps(least);
+    const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE;
+        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
+        for (size_t i = at; i < at + SAMPI_LINE && i < n; i += 8) {
+            __m256 v = sampi_load_avx2(x + i, n - i);
+            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+            __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32((int32_t)i));
+            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
         }
     }
     return kept;
@@ -1566,33 +1806,51 @@ SAMPI_T static uint64_t sampi_mass_avx2(const float *x, const uint64_t *w, size_
     return sampi_hsum64_avx2(sum) + tail;
 }
 
-SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, sampi_sums *sums)
+SAMPI_INLINE SAMPI_T void sampi_sums_as_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                             sampi_sums *sums)
 {
     const __m256d vmax = _mm256_set1_pd((double)max), one = _mm256_set1_pd(SAMPI_INT);
-    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX);
+    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), lo = _mm256_set1_ps(least);
     const __m256i bits = _mm256_castpd_si256(one);
-    __m256i z = _mm256_setzero_si256(), s = z;
+    __m256i z = _mm256_setzero_si256(), s = z, above = z;
     for (size_t i = 0; i < n; i += 8) {
         __m256 v = sampi_load_avx2(x + i, n - i), l = _mm256_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, low, _CMP_GE_OQ)));
+        __m256i in = _mm256_castps_si256(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
         for (int half = 0; half < 2; half++) {
             __m256d d,
                 w = sampi_weight_avx2(half ? _mm256_extractf128_ps(l, 1) : _mm256_castps256_ps128(l), vmax, &d);
-            z = _mm256_add_epi64(z, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
+            __m256i whole = _mm256_sub_epi64(_mm256_castpd_si256(w), bits);
+            __m128i in4 = half ? _mm256_extracti128_si256(in, 1) : _mm256_castsi256_si128(in);
+            z = _mm256_add_epi64(z, whole);
+            above = _mm256_add_epi64(above, _mm256_and_si256(whole, _mm256_cvtepi32_epi64(in4)));
+            if (!with_s) continue;
             w = _mm256_fnmadd_pd(_mm256_sub_pd(w, one), d, one);
             s = _mm256_add_epi64(s, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
         }
     }
     sums->z += sampi_hsum64_avx2(z);
     sums->s += sampi_hsum64_avx2(s);
+    sums->above += sampi_hsum64_avx2(above);
 }
 
-/* What sampi_envelope adds to 8 sums; l = x * r must stay rounded. */
-SAMPI_T static __m256i sampi_envelope_add_avx2(__m256i sum, __m256 l, __m256 max)
+SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                    sampi_sums *sums)
 {
+    if (with_s)
+        sampi_sums_as_avx2(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_avx2(x, n, r, max, least, false, sums);
+}
+
+/* What 8 elements add to as many sums of q; l = x * r must stay rounded. */
+SAMPI_INLINE SAMPI_T __m256i sampi_envelope_add_avx2(__m256i sum, __m256 x, __m256 r, __m256 max, __m256 least)
+{
+    __m256 l = _mm256_mul_ps(x, r);
     SAMPI_OPAQUE(l);
     __m256 t = _mm256_mul_ps(_mm256_sub_ps(max, l), _mm256_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __m256i in = _mm256_castps_si256(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ));
+    __m256i in = _mm256_castps_si256(_mm256_and_ps(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ),
+                                                   _mm256_cmp_ps(x, least, _CMP_GE_OQ)));
     __m256i k = _mm256_cvttps_epi32(t);
     /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
     __m256i minus = _mm256_and_si256(k, _mm256_set1_epi32(0x1FFFFFF));
@@ -1600,19 +1858,18 @@ SAMPI_T static __m256i sampi_envelope_add_avx2(__m256i sum, __m256 l, __m256 max
     return _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
 }
 
-SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, uint64_t *tile)
+SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
-    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
+    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max), lo = _mm256_set1_ps(least);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m256i a = _mm256_setzero_si256(), b = a;
         for (; i + 16 <= end; i += 16) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax);
-            b = sampi_envelope_add_avx2(b, _mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            a = sampi_envelope_add_avx2(a, _mm256_loadu_ps(x + i), vr, vmax, lo);
+            b = sampi_envelope_add_avx2(b, _mm256_loadu_ps(x + i + 8), vr, vmax, lo);
         }
-        for (; i < end; i += 8)
-            a = sampi_envelope_add_avx2(a, _mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax);
+        for (; i < end; i += 8) a = sampi_envelope_add_avx2(a, sampi_load_avx2(x + i, end - i), vr, vmax, lo);
         i = end;
         a = _mm256_add_epi32(a, b);
         b = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(a, 1));
@@ -1636,7 +1893,7 @@ SAMPI_T static void sampi_scale_avx2(const float *x, size_t n, float r, float *o
 
 /* ================================================================================================== >>avx512 */
 #if SAMPI_X86 && !defined(SAMP_NO_AVX512)
-#define SAMPI_T __attribute__((target("avx2,fma,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 
 /* The next 16 elements, masked ones (-infinity) behind the end of the row. */
 SAMPI_T static __m512 sampi_load_avx512(const float *x, size_t left)
@@ -1670,150 +1927,233 @@ SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
 
-SAMPI_T static float sampi_maxima_avx512(const float *x, size_t n, float *tile)
+/* Elements i .. i + 16 of a row as given. */
+SAMPI_INLINE SAMPI_T __m512 sampi_row16_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const __m512 none = _mm512_set1_ps(-INFINITY);
+    __mmask16 in = 0xFFFF;
+    if (mask) memcpy(&in, (const char *)mask + i / 8, 2);
+    if (dtype == SAMP_F32)
+        return mask ? _mm512_mask_loadu_ps(none, in, (const float *)x + i) : _mm512_loadu_ps((const float *)x + i);
+    if (dtype == SAMP_BF16) {
+        __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+        __m512i wide = _mm512_maskz_slli_epi32(0xFFFF, _mm512_maskz_cvtepu16_epi32(0xFFFF, h), 16);
+        return mask ? _mm512_mask_mov_ps(none, in, _mm512_castsi512_ps(wide)) : _mm512_castsi512_ps(wide);
+    }
+    __m256 low, high;
+    if (dtype == SAMP_F16) { /* by halves: on some CPUs twice as fast */
+        low = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
+        high = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i + 8)));
+    } else {
+        low = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i));
+        high = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i + 8));
+    }
+    return _mm512_mask_insertf32x8(none, in, _mm512_castps256_ps512(low), high, 1);
+}
+
+SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
+                                                  size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, sampi_row16_avx512(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+SAMPI_T static size_t sampi_fetch_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                         float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_avx512, x, dtype, mask, at, n, out);
+}
+
+/* Two lines of a row, each folded to 8 lanes. Without a mask 256-bit loads spare the shuffles. */
+SAMPI_INLINE SAMPI_T __m512 sampi_two_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                                   size_t j, __mmask16 *nan)
+{
+    __m512 low, high;
+    if (!mask && dtype == SAMP_F32) {
+        const float *a = (const float *)x + i, *b = (const float *)x + j;
+        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1);
+        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a + 8)),
+                                        _mm256_loadu_ps(b + 8), 1);
+    } else if (!mask && dtype == SAMP_F16) {
+        const __m128i *a = (const __m128i *)(const void *)((const uint16_t *)x + i);
+        const __m128i *b = (const __m128i *)(const void *)((const uint16_t *)x + j);
+        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a))),
+                                       _mm256_cvtph_ps(_mm_loadu_si128(b)), 1);
+        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a + 1))),
+                                        _mm256_cvtph_ps(_mm_loadu_si128(b + 1)), 1);
+    } else if (!mask && dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
+        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + j));
+        __m512i v = _mm512_maskz_inserti32x8(0xFFFF, _mm512_castsi256_si512(a), b, 1);
+        low = _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, v, 16));
+        high = _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000u)));
+    } else {
+        __m512 a = sampi_row16_avx512(x, dtype, mask, i), b = sampi_row16_avx512(x, dtype, mask, j);
+        low = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
+        high = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
+    }
+    *nan |= _mm512_cmp_ps_mask(low, high, _CMP_UNORD_Q);
+    return _mm512_maskz_max_ps(0xFFFF, low, high);
+}
+
+/* The maxima of the 16 lines from i: rows of four become columns. */
+SAMPI_INLINE SAMPI_T __m512 sampi_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
+                                               __mmask16 *nan)
+{
+    __m512 v[8];
+#pragma GCC unroll 8
+    for (int k = 0; k < 8; k++) {
+        size_t at = i + (size_t)(k < 4 ? k : k + 4) * SAMPI_LINE;
+        v[k] = sampi_two_lines_avx512(x, dtype, mask, at, at + 4 * SAMPI_LINE, nan);
+    }
+#pragma GCC unroll 8
+    for (int k = 0; k < 4; k++)
+        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
+                                   _mm512_maskz_unpackhi_ps(0xFFFF, v[2 * k], v[2 * k + 1]));
+#pragma GCC unroll 8
+    for (int k = 0; k < 2; k++)
+        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0x44),
+                                   _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0xEE));
+    return _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0x88),
+                               _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
+}
+
+SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                                                  float *line)
 {
     __m512 all = _mm512_set1_ps(-INFINITY);
     __mmask16 nan = 0;
     size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, tile += 16) {
-        __m512 m0 = _mm512_set1_ps(-INFINITY), m1 = m0;
-        for (size_t j = i; j < i + SAMPI_TILE; j += 64) {
-            __m512 a = _mm512_loadu_ps(x + j), b = _mm512_loadu_ps(x + j + 16);
-            __m512 c = _mm512_loadu_ps(x + j + 32), d = _mm512_loadu_ps(x + j + 48);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 32), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + j + SAMPI_AHEAD + 48), _MM_HINT_T0);
-            nan |= _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q) | _mm512_cmp_ps_mask(c, d, _CMP_UNORD_Q);
-            m0 = _mm512_maskz_max_ps(0xFFFF, m0, _mm512_maskz_max_ps(0xFFFF, a, b));
-            m1 = _mm512_maskz_max_ps(0xFFFF, m1, _mm512_maskz_max_ps(0xFFFF, c, d));
-        }
-        m0 = _mm512_maskz_max_ps(0xFFFF, m0, m1);
-        _mm512_storeu_ps(tile, m0);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m0);
+    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, line += 16) {
+        for (size_t j = 0; j < SAMPI_TILE * SAMPI_SIZE_OF(dtype); j += 64)
+            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
+        int kind = mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
+        __m512 v = _mm512_set1_ps(-INFINITY);
+        if (kind == 2)
+            v = sampi_lines_avx512(x, dtype, NULL, i, &nan);
+        else if (kind == 1)
+            v = sampi_lines_avx512(x, dtype, mask, i, &nan);
+        _mm512_storeu_ps(line, v);
+        all = _mm512_maskz_max_ps(0xFFFF, all, v);
     }
     if (i < n) {
-        __m512 m = _mm512_set1_ps(-INFINITY);
-        for (; i < n; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, n - i);
-            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-        }
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+        float last[SAMPI_TILE];
+        for (size_t j = 0; j < SAMPI_TILE; j++)
+            last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        __m512 v = sampi_lines_avx512(last, SAMP_F32, NULL, 0, &nan);
+        _mm512_storeu_ps(line, v);
+        all = _mm512_maskz_max_ps(0xFFFF, all, v);
     }
     return nan ? NAN : sampi_hmax_avx512(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
-SAMPI_T static __m512 sampi_expf_avx512(__m512 d)
+SAMPI_T static float sampi_maxima_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    __m512 t = _mm512_mul_ps(d, _mm512_set1_ps((float)SAMPI_LOG2E));
-    __m512 n = _mm512_maskz_roundscale_ps(0xFFFF, t, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m512 f = _mm512_sub_ps(t, n), p = _mm512_set1_ps(SAMPI_F5);
+    SAMPI_BY_DTYPE(sampi_maxima_as_avx512, x, dtype, mask, n, line);
+}
+
+/* 16 floats as 8 doubles, summed in pairs. */
+SAMPI_INLINE SAMPI_T __m512d sampi_widen_avx512(__m512 v)
+{
+    return _mm512_add_pd(_mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 0)),
+                         _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 1)));
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
+SAMPI_INLINE SAMPI_T __m512 sampi_expf_avx512(__m512 d)
+{
+    const __m512 log2e = _mm512_set1_ps((float)SAMPI_LOG2E), shift = _mm512_set1_ps(12582912.0f); /* 1.5 * 2^23 */
+    __m512 t = _mm512_fmadd_ps(d, log2e, shift);
+    __m512 f = _mm512_fmsub_ps(d, log2e, _mm512_sub_ps(t, shift)), p = _mm512_set1_ps(SAMPI_F5);
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F4));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F3));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F2));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F1));
     p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
-    return _mm512_maskz_scalef_ps(0xFFFF, p, n);
+    return _mm512_castsi512_ps(
+        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(t), 23)));
 }
 
-SAMPI_T static float sampi_sweep_avx512(const float *x, size_t n, float r, float ref, float *tile, double *z,
-                                        double *s)
+/* One step of sweep. */
+SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx512(__m512 l, __m512 max, __m512 *z, __m512 *s)
 {
-    const __m512 vr = _mm512_set1_ps(r), vref = _mm512_set1_ps(ref), least = _mm512_set1_ps(SAMPI_LEAST_D);
-    __m512 all = _mm512_set1_ps(-INFINITY);
+    SAMPI_OPAQUE_V(l);
+    __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_set1_ps(SAMPI_LEAST_D), _mm512_sub_ps(l, max));
+    __m512 e = sampi_expf_avx512(d);
+    *z = _mm512_add_ps(*z, e);
+    *s = _mm512_fnmadd_ps(e, d, *s);
+}
+
+SAMPI_T static void sampi_sweep_avx512(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
     __m512d z_all = _mm512_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m512 m = _mm512_set1_ps(-INFINITY), zt[4], st[4];
+    for (size_t i = 0; i < n;) {
+        __m512 z0 = _mm512_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 4; k++) zt[k] = st[k] = _mm512_setzero_ps();
-        while (i + 64 <= end) {
-            for (int k = 0; k < 4; k++, i += 16) {
-                __m512 a = _mm512_loadu_ps(x + i);
-                _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-                __m512 l = _mm512_mul_ps(a, vr);
-                SAMPI_OPAQUE_V(l);
-                __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
-                __m512 e = sampi_expf_avx512(d);
-                m = _mm512_maskz_max_ps(0xFFFF, m, a);
-                zt[k] = _mm512_add_ps(zt[k], e);
-                st[k] = _mm512_fnmadd_ps(e, d, st[k]);
-            }
+        for (; i + 32 <= end; i += 32) {
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
+            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax, &z0, &s0);
+            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax, &z1, &s1);
         }
-        for (; i < end; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, end - i);
-            __m512 l = _mm512_mul_ps(a, vr);
-            SAMPI_OPAQUE_V(l);
-            __m512 d = _mm512_maskz_max_ps(0xFFFF, least, _mm512_sub_ps(l, vref));
-            __m512 e = sampi_expf_avx512(d);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-            zt[0] = _mm512_add_ps(zt[0], e);
-            st[0] = _mm512_fnmadd_ps(e, d, st[0]);
-        }
+        for (; i < end; i += 16)
+            sampi_sweep_add_avx512(_mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax, &z0, &s0);
         i = end;
-        __m512 ze = _mm512_add_ps(_mm512_add_ps(zt[0], zt[1]), _mm512_add_ps(zt[2], zt[3]));
-        __m512 se = _mm512_add_ps(_mm512_add_ps(st[0], st[1]), _mm512_add_ps(st[2], st[3]));
-        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 0)));
-        z_all = _mm512_add_pd(z_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, ze, 1)));
-        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 0)));
-        s_all = _mm512_add_pd(s_all, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, se, 1)));
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+        z_all = _mm512_add_pd(z_all, sampi_widen_avx512(_mm512_add_ps(z0, z1)));
+        s_all = _mm512_add_pd(s_all, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
     }
     *z = sampi_hsum_avx512(z_all);
     *s = sampi_hsum_avx512(s_all);
-    return *z != *z ? NAN : sampi_hmax_avx512(all); /* max (least, NaN) is NaN */
 }
 
-SAMPI_T static float sampi_moments_avx512(const float *x, size_t n, float pivot, float *tile, double *moment)
+SAMPI_T static void sampi_moments_avx512(const float *x, size_t n, float pivot, double *moment)
 {
     const __m512 vp = _mm512_set1_ps(pivot), low = _mm512_set1_ps(-FLT_MAX);
-    __m512 all = _mm512_set1_ps(-INFINITY);
     __m512d m1 = _mm512_setzero_pd(), m2 = m1;
-    __mmask16 nan = 0;
     size_t count = 0;
-    for (size_t i = 0; i < n; tile += 16) {
-        __m512 m = _mm512_set1_ps(-INFINITY), sum = _mm512_setzero_ps(), square = sum;
+    for (size_t i = 0; i < n;) {
+        __m512 s0 = _mm512_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* sums and squares, two of each to keep busy */
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
+        for (; i + 32 <= end; i += 32) {
+            __m512 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
+            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ), in_b = _mm512_cmp_ps_mask(b, low, _CMP_GE_OQ);
+            a = _mm512_sub_ps(a, vp), b = _mm512_sub_ps(b, vp);
+            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
+            s1 = _mm512_mask_add_ps(s1, in_b, s1, b), q1 = _mm512_mask3_fmadd_ps(b, b, q1, in_b);
+            count += (size_t)__builtin_popcount((unsigned)in_a | (unsigned)in_b << 16);
+        }
         for (; i < end; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, end - i), v = _mm512_sub_ps(a, vp);
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            __mmask16 in = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
-            nan |= _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-            m = _mm512_maskz_max_ps(0xFFFF, m, a);
-            sum = _mm512_mask_add_ps(sum, in, sum, v);
-            square = _mm512_mask3_fmadd_ps(v, v, square, in);
-            count += (size_t)__builtin_popcount(in);
+            __m512 a = sampi_load_avx512(x + i, end - i);
+            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
+            a = _mm512_sub_ps(a, vp);
+            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
+            count += (size_t)__builtin_popcount(in_a);
         }
         i = end;
-        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 0)));
-        m1 = _mm512_add_pd(m1, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, sum, 1)));
-        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 0)));
-        m2 = _mm512_add_pd(m2, _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, square, 1)));
-        _mm512_storeu_ps(tile, m);
-        all = _mm512_maskz_max_ps(0xFFFF, all, m);
+        m1 = _mm512_add_pd(m1, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
+        m2 = _mm512_add_pd(m2, sampi_widen_avx512(_mm512_add_ps(q0, q1)));
     }
     moment[0] = (double)count;
     moment[1] = sampi_hsum_avx512(m1);
     moment[2] = sampi_hsum_avx512(m2);
-    return nan ? NAN : sampi_hmax_avx512(all);
 }
 
-SAMPI_T static void sampi_fold_avx512(const float *tile, size_t n, float *out, size_t m)
+SAMPI_T static void sampi_fold_avx512(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 16) {
-        __m512 v = _mm512_loadu_ps(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(tile + i));
+        __m512 v = _mm512_loadu_ps(line + j);
+        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(line + i));
         _mm512_storeu_ps(out + j, v);
     }
 }
 
 SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                           float *x_out, int32_t *id_out)
+                                           float below, float *x_out, int32_t *id_out)
 {
-    const __m512 lo = _mm512_set1_ps(least);
+    const __m512 lo = _mm512_set1_ps(least), hi = _mm512_set1_ps(below);
     const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     size_t kept = 0;
     for (size_t i = 0, end; i < n; i = end) {
@@ -1829,7 +2169,7 @@ SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, in
         }
         for (; i < end; i += 16) {
             __m512 v = sampi_load_avx512(x + i, end - i);
-            __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+            __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ), v, hi, _CMP_LT_OQ);
             if (in == 0) continue;
             __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
             if (id) token = _mm512_maskz_loadu_epi32(in, id + i);
@@ -1837,6 +2177,25 @@ SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, in
             _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
             kept += (size_t)__builtin_popcount(in);
         }
+    }
+    return kept;
+}
+
+SAMPI_T static size_t sampi_pick_avx512(const float *x, size_t n, const int32_t *line, size_t m, float least,
+                                        float *x_out, int32_t *id_out)
+{
+    const __m512 lo = _mm512_set1_ps(least);
+    const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE;
+        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
+        __m512 v = sampi_load_avx512(x + i, n - i);
+        __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+        __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32((int32_t)i));
+        _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
+        _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
+        kept += (size_t)__builtin_popcount(in);
     }
     return kept;
 }
@@ -1929,34 +2288,51 @@ SAMPI_T static uint64_t sampi_mass_avx512(const float *x, const uint64_t *w, siz
     return sampi_hsum64_avx512(sum);
 }
 
-SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, sampi_sums *sums)
+SAMPI_INLINE SAMPI_T void sampi_sums_as_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                               sampi_sums *sums)
 {
     const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
-    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX);
+    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), lo = _mm512_set1_ps(least);
     const __m512i bits = _mm512_castpd_si512(one);
-    __m512i z = _mm512_setzero_si512(), s = z;
+    __m512i z = _mm512_setzero_si512(), s = z, above = z;
     for (size_t i = 0; i < n; i += 16) {
         __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
+        unsigned in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
         for (int half = 0; half < 2; half++) {
             __m512d d, w = sampi_weight_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
                                                     : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
                                                vmax, &d);
-            z = _mm512_add_epi64(z, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
+            __m512i whole = _mm512_sub_epi64(_mm512_castpd_si512(w), bits);
+            z = _mm512_add_epi64(z, whole);
+            above = _mm512_mask_add_epi64(above, (__mmask8)(in >> 8 * half), above, whole);
+            if (!with_s) continue;
             w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
             s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
         }
     }
     sums->z += sampi_hsum64_avx512(z);
     sums->s += sampi_hsum64_avx512(s);
+    sums->above += sampi_hsum64_avx512(above);
 }
 
-/* What sampi_envelope adds to 16 sums; l = x * r must stay rounded. */
-SAMPI_T static __m512i sampi_envelope_add_avx512(__m512i sum, __m512 l, __m512 max)
+SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                      sampi_sums *sums)
 {
+    if (with_s)
+        sampi_sums_as_avx512(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_avx512(x, n, r, max, least, false, sums);
+}
+
+/* What 16 elements add to as many sums of q; l = x * r must stay rounded. */
+SAMPI_INLINE SAMPI_T __m512i sampi_envelope_add_avx512(__m512i sum, __m512 x, __m512 r, __m512 max, __m512 least)
+{
+    __m512 l = _mm512_mul_ps(x, r);
     SAMPI_OPAQUE_V(l);
     __m512 t = _mm512_mul_ps(_mm512_sub_ps(max, l), _mm512_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __mmask16 in = _mm512_cmp_ps_mask(t, _mm512_set1_ps(2147483648.0f), _CMP_LT_OQ);
+    __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(x, least, _CMP_GE_OQ), t, _mm512_set1_ps(2147483648.0f),
+                                           _CMP_LT_OQ);
     __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
     /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
     __m512i minus = _mm512_ternarylogic_epi32(k, _mm512_set1_epi32(0x1FFFFFF), _mm512_set1_epi32(~0x3FFFFFF), 0x6A);
@@ -1964,20 +2340,19 @@ SAMPI_T static __m512i sampi_envelope_add_avx512(__m512i sum, __m512 l, __m512 m
     return _mm512_mask_sub_epi32(sum, in, sum, minus);
 }
 
-SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, uint64_t *tile)
+SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
-    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
+    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max), lo = _mm512_set1_ps(least);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         __m512i a = _mm512_setzero_si512(), b = a;
         for (; i + 32 <= end; i += 32) {
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD), _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + i + SAMPI_AHEAD + 16), _MM_HINT_T0);
-            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax);
-            b = sampi_envelope_add_avx512(b, _mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax);
+            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
+            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
+            a = sampi_envelope_add_avx512(a, _mm512_loadu_ps(x + i), vr, vmax, lo);
+            b = sampi_envelope_add_avx512(b, _mm512_loadu_ps(x + i + 16), vr, vmax, lo);
         }
-        for (; i < end; i += 16)
-            a = sampi_envelope_add_avx512(a, _mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax);
+        for (; i < end; i += 16) a = sampi_envelope_add_avx512(a, sampi_load_avx512(x + i, end - i), vr, vmax, lo);
         i = end;
         a = _mm512_add_epi32(a, b);
         b = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 1));
@@ -2010,27 +2385,78 @@ static float32x4_t sampi_load_neon(const float *x, size_t left)
     return vld1q_f32(lane);
 }
 
-/* vmaxq_f32 keeps a NaN, so the maxima tell of one by themselves. */
-static float sampi_maxima_neon(const float *x, size_t n, float *tile)
+/* Elements i .. i + 4 of a row as given. */
+SAMPI_INLINE float32x4_t sampi_row4_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const uint32_t lane[4] = { 1, 2, 4, 8 };
+    float32x4_t v;
+    if (dtype == SAMP_F16) {
+        v = vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)x + i)));
+    } else if (dtype == SAMP_BF16) {
+        v = vreinterpretq_f32_u32(vshll_n_u16(vld1_u16((const uint16_t *)x + i), 16));
+    } else if (dtype == SAMP_F64) {
+        float32x2_t low = vcvt_f32_f64(vld1q_f64((const double *)x + i));
+        v = vcvt_high_f32_f64(low, vld1q_f64((const double *)x + i + 2));
+    } else {
+        v = vld1q_f32((const float *)x + i);
+    }
+    if (mask) {
+        uint32x4_t in = vtstq_u32(vdupq_n_u32(mask[i / 32] >> (i % 32)), vld1q_u32(lane));
+        v = vbslq_f32(in, v, vdupq_n_f32(-INFINITY));
+    }
+    return v;
+}
+
+SAMPI_INLINE size_t sampi_fetch_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                                        float *out)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) vst1q_f32(out + i, sampi_row4_neon(x, dtype, mask, at + i));
+    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
+    return n;
+}
+
+static size_t sampi_fetch_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    SAMPI_BY_DTYPE(sampi_fetch_as_neon, x, dtype, mask, at, n, out);
+}
+
+/* The maxima of the 4 lines from i, each folded to four lanes, then pairwise to one. vmaxq_f32 keeps a NaN, so the
+   maxima tell of one by themselves. */
+SAMPI_INLINE float32x4_t sampi_lines_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    float32x4_t v[4];
+    for (int k = 0; k < 4; k++, i += SAMPI_LINE)
+        v[k] = vmaxq_f32(vmaxq_f32(sampi_row4_neon(x, dtype, mask, i), sampi_row4_neon(x, dtype, mask, i + 4)),
+                         vmaxq_f32(sampi_row4_neon(x, dtype, mask, i + 8), sampi_row4_neon(x, dtype, mask, i + 12)));
+    return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3]));
+}
+
+SAMPI_INLINE float sampi_maxima_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     float32x4_t all = vdupq_n_f32(-INFINITY);
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m[4];
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 4; k++) m[k] = vdupq_n_f32(-INFINITY);
-        for (; i + 16 <= end; i += 16)
-            for (int k = 0; k < 4; k++) m[k] = vmaxq_f32(m[k], vld1q_f32(x + i + 4 * k));
-        for (; i < end; i += 4) m[0] = vmaxq_f32(m[0], sampi_load_neon(x + i, end - i));
-        i = end;
-        for (int k = 0; k < 4; k++) {
-            vst1q_f32(tile + 4 * k, m[k]);
-            all = vmaxq_f32(all, m[k]);
-        }
+    size_t i = 0, part = 4 * SAMPI_LINE;
+    for (; i + part <= n; i += part, line += 4) {
+        float32x4_t v = sampi_lines_neon(x, dtype, mask, i);
+        vst1q_f32(line, v);
+        all = vmaxq_f32(all, v);
+    }
+    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += part, line += 4) {
+        float last[4 * SAMPI_LINE];
+        for (size_t j = 0; j < part; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        float32x4_t v = sampi_lines_neon(last, SAMP_F32, NULL, 0);
+        vst1q_f32(line, v);
+        all = vmaxq_f32(all, v);
     }
     return vmaxvq_f32(all);
 }
 
-/* e^d for d in [SAMPI_LEAST_D, 60], to about 1e-6. */
+static float sampi_maxima_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    SAMPI_BY_DTYPE(sampi_maxima_as_neon, x, dtype, mask, n, line)
+}
+
+/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
 static float32x4_t sampi_expf_neon(float32x4_t d)
 {
     float32x4_t t = vmulq_f32(d, vdupq_n_f32((float)SAMPI_LOG2E)), n = vrndnq_f32(t), f = vsubq_f32(t, n);
@@ -2043,12 +2469,11 @@ static float32x4_t sampi_expf_neon(float32x4_t d)
     return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vcvtq_s32_f32(n), 23)));
 }
 
-static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, float *tile, double *z, double *s)
+static void sampi_sweep_neon(const float *x, size_t n, float r, float max, double *z, double *s)
 {
-    float32x4_t all = vdupq_n_f32(-INFINITY);
     float64x2_t z_all = vdupq_n_f64(0.0), s_all = z_all;
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m = vdupq_n_f32(-INFINITY), zt[2], st[2];
+    for (size_t i = 0; i < n;) {
+        float32x4_t zt[2], st[2];
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (int k = 0; k < 2; k++) zt[k] = st[k] = vdupq_n_f32(0.0f);
         while (i < end)
@@ -2056,9 +2481,8 @@ static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, floa
                 float32x4_t a = sampi_load_neon(x + i, end - i);
                 float32x4_t l = vmulq_n_f32(a, r);
                 SAMPI_OPAQUE(l);
-                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(ref)), vdupq_n_f32(SAMPI_LEAST_D));
+                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(max)), vdupq_n_f32(SAMPI_LEAST_D));
                 float32x4_t e = sampi_expf_neon(d);
-                m = vmaxq_f32(m, a);
                 zt[k] = vaddq_f32(zt[k], e);
                 st[k] = vfmsq_f32(st[k], e, d);
             }
@@ -2066,28 +2490,23 @@ static float sampi_sweep_neon(const float *x, size_t n, float r, float ref, floa
         float32x4_t ze = vaddq_f32(zt[0], zt[1]), se = vaddq_f32(st[0], st[1]);
         z_all = vaddq_f64(z_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(ze)), vcvt_high_f64_f32(ze)));
         s_all = vaddq_f64(s_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(se)), vcvt_high_f64_f32(se)));
-        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
-        all = vmaxq_f32(all, m);
     }
     *z = vaddvq_f64(z_all);
     *s = vaddvq_f64(s_all);
-    return vmaxvq_f32(all);
 }
 
-static float sampi_moments_neon(const float *x, size_t n, float pivot, float *tile, double *moment)
+static void sampi_moments_neon(const float *x, size_t n, float pivot, double *moment)
 {
-    float32x4_t all = vdupq_n_f32(-INFINITY);
     float64x2_t m1 = vdupq_n_f64(0.0), m2 = m1;
     uint32x4_t count = vdupq_n_u32(0);
-    for (size_t i = 0; i < n; tile += 16) {
-        float32x4_t m = vdupq_n_f32(-INFINITY), sum = vdupq_n_f32(0.0f), square = sum;
+    for (size_t i = 0; i < n;) {
+        float32x4_t sum = vdupq_n_f32(0.0f), square = sum;
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         for (; i < end; i += 4) {
             float32x4_t a = sampi_load_neon(x + i, end - i);
             uint32x4_t in = vcgeq_f32(a, vdupq_n_f32(-FLT_MAX));
             float32x4_t v = vreinterpretq_f32_u32(
                 vandq_u32(in, vreinterpretq_u32_f32(vsubq_f32(a, vdupq_n_f32(pivot)))));
-            m = vmaxq_f32(m, a);
             sum = vaddq_f32(sum, v);
             square = vfmaq_f32(square, v, v);
             count = vsubq_u32(count, in);
@@ -2095,37 +2514,40 @@ static float sampi_moments_neon(const float *x, size_t n, float pivot, float *ti
         i = end;
         m1 = vaddq_f64(m1, vaddq_f64(vcvt_f64_f32(vget_low_f32(sum)), vcvt_high_f64_f32(sum)));
         m2 = vaddq_f64(m2, vaddq_f64(vcvt_f64_f32(vget_low_f32(square)), vcvt_high_f64_f32(square)));
-        for (int k = 0; k < 4; k++) vst1q_f32(tile + 4 * k, k ? vdupq_n_f32(-INFINITY) : m);
-        all = vmaxq_f32(all, m);
     }
     moment[0] = (double)vaddvq_u32(count);
     moment[1] = vaddvq_f64(m1);
     moment[2] = vaddvq_f64(m2);
-    return vmaxvq_f32(all);
 }
 
-static void sampi_fold_neon(const float *tile, size_t n, float *out, size_t m)
+static void sampi_fold_neon(const float *line, size_t n, float *out, size_t m)
 {
     for (size_t j = 0; j < m; j += 4) {
-        float32x4_t v = vld1q_f32(tile + j);
-        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(tile + i));
+        float32x4_t v = vld1q_f32(line + j);
+        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(line + i));
         vst1q_f32(out + j, v);
     }
 }
 
-static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float *x_out,
-                                 int32_t *id_out)
+static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+                                 float *x_out, int32_t *id_out)
 {
     size_t kept = 0, i = 0;
     for (; i + 4 <= n; i += 4) {
         float32x4_t v = vld1q_f32(x + i);
         uint32x4_t in = vcgeq_f32(v, vdupq_n_f32(least));
         if (vmaxvq_u32(in) == 0) continue;
-        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, x_out + kept,
+        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, below, x_out + kept,
                                      id_out + kept);
     }
-    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, x_out + kept,
-                                       id_out + kept);
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, below,
+                                       x_out + kept, id_out + kept);
+}
+
+static size_t sampi_pick_neon(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+                              int32_t *id_out)
+{
+    return sampi_pick_scalar(x, n, line, m, least, x_out, id_out);
 }
 
 static size_t sampi_count_neon(const float *x, size_t n, float least)
@@ -2204,39 +2626,56 @@ static uint64_t sampi_mass_neon(const float *x, const uint64_t *w, size_t n, flo
     return vaddvq_u64(sum) + sampi_mass_scalar(x + i, w + i, n - i, least);
 }
 
-static void sampi_sums_neon(const float *x, size_t n, float r, float max, sampi_sums *sums)
+SAMPI_INLINE void sampi_sums_as_neon(const float *x, size_t n, float r, float max, float least, bool with_s,
+                                     sampi_sums *sums)
 {
     const float64x2_t vmax = vdupq_n_f64((double)max), one = vdupq_n_f64(SAMPI_INT);
     const uint64x2_t bits = vreinterpretq_u64_f64(one);
-    uint64x2_t z = vdupq_n_u64(0), s = z;
+    uint64x2_t z = vdupq_n_u64(0), s = z, above = z;
     uint32x4_t count = vdupq_n_u32(0);
     for (size_t i = 0; i < n; i += 4) {
         float32x4_t v = sampi_load_neon(x + i, n - i), l = vmulq_n_f32(v, r);
         count = vsubq_u32(count, vcgeq_f32(v, vdupq_n_f32(-FLT_MAX)));
+        int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(v, vdupq_n_f32(least)));
         for (int half = 0; half < 2; half++) {
             float64x2_t d,
                 w = sampi_weight_neon(half ? vcvt_high_f64_f32(l) : vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
-            z = vaddq_u64(z, vsubq_u64(vreinterpretq_u64_f64(w), bits));
+            uint64x2_t whole = vsubq_u64(vreinterpretq_u64_f64(w), bits);
+            int64x2_t in2 = half ? vmovl_high_s32(in) : vmovl_s32(vget_low_s32(in));
+            z = vaddq_u64(z, whole);
+            above = vaddq_u64(above, vandq_u64(whole, vreinterpretq_u64_s64(in2)));
+            if (!with_s) continue;
             w = vfmsq_f64(one, vsubq_f64(w, one), d);
             s = vaddq_u64(s, vsubq_u64(vreinterpretq_u64_f64(w), bits));
         }
     }
     sums->z += vaddvq_u64(z);
     sums->s += vaddvq_u64(s);
+    sums->above += vaddvq_u64(above);
     sums->n += vaddvq_u32(count);
 }
 
-static void sampi_envelope_neon(const float *x, size_t n, float r, float max, uint64_t *tile)
+static void sampi_sums_neon(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums)
+{
+    if (with_s)
+        sampi_sums_as_neon(x, n, r, max, least, true, sums);
+    else
+        sampi_sums_as_neon(x, n, r, max, least, false, sums);
+}
+
+static void sampi_envelope_neon(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
 {
     const int32x4_t fraction = vdupq_n_s32(0x1FFFFFF), flip = vdupq_n_s32(~0x3FFFFFF);
     for (size_t i = 0; i < n; tile++) {
         size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
         uint64x2_t sum = vdupq_n_u64(0);
         for (; i < end; i += 4) {
-            float32x4_t l = vmulq_n_f32(sampi_load_neon(x + i, end - i), r);
+            float32x4_t v = sampi_load_neon(x + i, end - i), l = vmulq_n_f32(v, r);
             SAMPI_OPAQUE(l);
             float32x4_t t = vmulq_n_f32(vsubq_f32(vdupq_n_f32(max), l), SAMPI_ENVELOPE_UNIT);
-            int32x4_t in = vreinterpretq_s32_u32(vcltq_f32(t, vdupq_n_f32(2147483648.0f))), k = vcvtq_s32_f32(t);
+            int32x4_t in = vreinterpretq_s32_u32(
+                          vandq_u32(vcgeq_f32(v, vdupq_n_f32(least)), vcltq_f32(t, vdupq_n_f32(2147483648.0f)))),
+                      k = vcvtq_s32_f32(t);
             int32x4_t right = vnegq_s32(vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(k), 25)));
             int32x4_t minus = vshlq_s32(veorq_s32(vandq_s32(k, fraction), flip), right);
             uint32x4_t q = vreinterpretq_u32_s32(vnegq_s32(vandq_s32(minus, in)));
@@ -2263,9 +2702,9 @@ static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
 
 #define SAMPI_KERNELS(isa)                                                                                           \
     {                                                                                                                \
-#isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa, sampi_collect_##isa,     \
-            sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa, sampi_mass_##isa, sampi_sums_##isa,           \
-            sampi_envelope_##isa, sampi_scale_##isa                                                                  \
+#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+            sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
     }
 
 /* The best one comes last. */
@@ -2287,7 +2726,8 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
 static bool sampi_isa_works(const char *name)
 {
 #if SAMPI_X86
-    const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28;  /* leaf 1 ecx: fma popcnt osxsave avx */
+    const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
+                           1u << 29;                                   /* leaf 1 ecx: fma popcnt osxsave avx f16c */
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
@@ -2482,15 +2922,20 @@ static size_t sampi_pick(const samp_token_data_array *cur, size_t at, float *x)
     return n;
 }
 
-static sampi_sums sampi_sum(const samp_token_data_array *cur)
+static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
-    sampi_sums r = { cur->data[sampi_argmax(cur)].logit, 0, 0, 0 };
+    sampi_sums r = { max, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_pick(cur, at, x);
-        sampi_use()->sums(x, n, 1.0f, r.max, &r);
+        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, true, &r);
     }
     return r;
+}
+
+static sampi_sums sampi_sum(const samp_token_data_array *cur)
+{
+    return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
 /* The entropy in nats: ln Z + s / z. */
@@ -2600,7 +3045,7 @@ typedef struct sampi_work {
     uint64_t *w;                /* [n] weights */
     float *x;                   /* [n] logits of a compact row */
     int32_t *id;                /* [n] and their ids */
-    float *tile, *scratch;      /* maxima of tiles, and what is made of them */
+    float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
 } sampi_work;
@@ -2618,6 +3063,7 @@ struct sampi_sampler {
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;
     sampi_work work; /* of the sampler that samp_sample was called on */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
     union {
@@ -3113,6 +3559,9 @@ static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
+/* Is the sum of a_i below 1e-6, in units of probability? */
+static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums r = sampi_sum(cur);
@@ -3121,8 +3570,8 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_sort_all(cur);
     sampi_set_p(cur, &r);
     if (r.n <= 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) {           /* the sum of a_i first, then the cut */
-        bool flat = total * 1000000.0 < (double)r.z; /* below 1e-6 in units of probability */
+    for (int pass = 0; pass < 2; pass++) { /* the sum of a_i first, then the cut */
+        bool flat = sampi_tail_is_flat(total, r.z);
         uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
         for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
             w2 = sampi_weight(r.max, cur->data[i + 2].logit);
@@ -4517,23 +4966,30 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
+/* Is what was selected a token? */
+static int sampi_check_selected(const samp_token_data_array *cur)
+{
+    if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
+    return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* The end of a draw: the position moves on, or after an error the state is what it was. */
+static int sampi_settle(sampi_sampler *s, int status)
+{
+    if (status)
+        sampi_restore_state(s);
+    else if (sampi_draws(s))
+        s->position++;
+    return status;
+}
+
 /* One whole apply: all of it, or nothing of the samplers' state. */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
-    if (!status && must_select) {
-        if (cur->selected < 0 || (size_t)cur->selected >= cur->size)
-            status = SAMP_E_UNSUPPORTED;
-        else if (!(cur->data[cur->selected].logit >= -FLT_MAX))
-            status = SAMP_E_EMPTY;
-    }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
@@ -4689,6 +5145,87 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     return s;
 }
 
+/* ---- other parameters for a chain that is at work ---- */
+
+/* The sampler number `nth` of its kind in a chain, or NULL. */
+static sampi_sampler *sampi_find_kind(const sampi_sampler *c, const sampi_kind *kind, int nth)
+{
+    for (int32_t i = 0; i < c->u.chain.n; i++)
+        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    return NULL;
+}
+
+static const sampi_ring *sampi_window_of(const sampi_sampler *s)
+{
+    return s->kind == &SAMPI_PENALTIES ? &s->u.penalties.ring : s->kind == &SAMPI_DRY ? &s->u.dry.ring : NULL;
+}
+
+/* s takes over what `old`, the same sampler with other parameters, has learnt; it may be NULL, or off. */
+static void sampi_inherit(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    bool has = old && !old->off;
+    if (sampi_window_of(s) && !s->off) {
+        const sampi_ring *ring = has ? sampi_window_of(old) : &chain->u.chain.ring;
+        const samp_token *token = has ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
+        for (uint32_t back = ring->size; back-- > 0;) s->kind->accept(s, sampi_ring_at(ring, token, back));
+    }
+    if (!has) return;
+    if (s->kind == &SAMPI_MIROSTAT || s->kind == &SAMPI_MIROSTAT_V2 || s->kind == &SAMPI_ADAPTIVE_P)
+        s->now = old->now;
+    if (s->kind == &SAMPI_ADAPTIVE_P) {
+        s->u.adaptive.sum = old->u.adaptive.sum;
+        s->u.adaptive.total = old->u.adaptive.total;
+    }
+    if (s->kind->draws && s->part_size[0] && s->rng == old->rng && s->seed == old->seed) {
+        *sampi_mt_of(s) = *sampi_mt_of(old);
+        s->now.drawn = old->now.drawn;
+    }
+}
+
+SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
+{
+    sampi_sampler *c = (sampi_sampler *)chain;
+    int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
+    if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
+    if (status) return status;
+    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
+        sampi_sampler *s = fresh->u.chain.item[i];
+        int nth = 0;
+        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
+        sampi_inherit(s, sampi_find_kind(c, s->kind, nth), c);
+    }
+    if (!status) {
+        sampi_chain old = c->u.chain;
+        c->u.chain.item = fresh->u.chain.item;
+        c->u.chain.n = fresh->u.chain.n;
+        c->u.chain.cap = fresh->u.chain.cap;
+        c->rng = fresh->rng;
+        fresh->u.chain.item = old.item;
+        fresh->u.chain.n = old.n;
+    }
+    samp_free(fresh ? &fresh->base : NULL);
+    return status;
+}
+
+SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status)
+{
+    int first = n_rows && (!rows || !params) ? SAMP_E_NULL : SAMP_OK;
+    for (size_t r = 0; r < n_rows && rows && params; r++) {
+        int bad = SAMP_OK;
+        if (rows[r]) {
+            bad = samp_chain_update(rows[r], &params[r]);
+        } else {
+            samp_sampler *chain = samp_chain_from_params(&params[r], &bad);
+            if (bad) samp_free(chain);
+            if (!bad) rows[r] = chain;
+        }
+        if (status) status[r] = bad;
+        if (!first) first = bad;
+    }
+    return first;
+}
+
 /* ---- copying ---- */
 
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
@@ -4833,13 +5370,18 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
 typedef struct sampi_row {
     const sampi_kernels *k;
-    sampi_sampler *owner; /* whose workspace it is */
-    const float *x;       /* [n] the logits are x * r */
+    sampi_work *work;
+    samp_perf_data *perf;
+    const float *x;       /* [n] the logits are x * r; NULL for a dense row of another dtype, or with a mask: */
+    const void *data;     /* [n] the elements as given; */
+    const uint32_t *mask; /* their mask or NULL, */
+    samp_dtype dtype;     /* and their dtype */
     const int32_t *id;    /* [n] or NULL: dense, id = index */
     size_t n;
     float r;         /* 1 in a compact row */
     float top;       /* the maximum of x, changes aside */
-    bool learnt;     /* top, and of a dense row the tile maxima, are known */
+    float floor;     /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    bool learnt;     /* top, and of a dense row the lines' maxima, are known */
     size_t n_change; /* dense only: elements of x that have another value, by id */
 } sampi_row;
 
@@ -4866,6 +5408,7 @@ static float sampi_unkey(int32_t key)
 static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
 
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
+static float sampi_next_down(float x) { return sampi_unkey(sampi_key(x) - 1); }
 
 /* The smallest float that is at least t. */
 static float sampi_float_up(double t)
@@ -4896,7 +5439,7 @@ static float sampi_unscale(float l, float r)
     return sampi_unkey((int32_t)hi);
 }
 
-static sampi_change *sampi_changes(const sampi_row *row) { return row->owner->work.change; }
+static sampi_change *sampi_changes(const sampi_row *row) { return row->work->change; }
 
 static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
 
@@ -4910,9 +5453,23 @@ static int sampi_judge(float top)
 static int sampi_learn(sampi_row *row)
 {
     if (row->learnt) return SAMP_OK;
-    row->top = row->k->maxima(row->x, row->n, row->id ? row->owner->work.scratch : row->owner->work.tile);
+    row->top = row->id ? row->k->maxima(row->x, SAMP_F32, NULL, row->n, row->work->scratch)
+                       : row->k->maxima(row->data, row->dtype, row->mask, row->n, row->work->line);
     row->learnt = true;
     return sampi_judge(row->top);
+}
+
+/* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
+static sampi_row sampi_compact_row(const sampi_row *row, const float *x, const int32_t *id, size_t n)
+{
+    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    return c;
+}
+
+/* x [i] of a dense row, changes aside. */
+static float sampi_at(const sampi_row *row, size_t i)
+{
+    return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
 }
 
 /* ---- finding thresholds ---- */
@@ -4942,19 +5499,19 @@ static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, s
     return sampi_unkey(low);
 }
 
-/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from maxima of disjoint
-   parts. */
+/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from the maxima of
+   lines. */
 static float sampi_row_bound(const sampi_row *row, size_t need)
 {
-    float *tile = row->owner->work.tile, *f = row->owner->work.scratch;
+    float *line = row->work->line, *f = row->work->scratch;
     size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
     if (need >= row->n) return -FLT_MAX;
     if (need == 1 && row->n_change == 0) return row->top;
     need += row->n_change;
     while (m < 4 * need) m *= 2;
-    if (m >= n) return sampi_threshold(row->k, tile, n, need, row->top, false);
-    while (n % m) tile[n++] = -INFINITY;
-    row->k->fold(tile, n, f, m);
+    if (m >= n) return sampi_threshold(row->k, line, n, need, row->top, false);
+    while (n % m) line[n++] = -INFINITY;
+    row->k->fold(line, n, f, m);
     return sampi_threshold(row->k, f, m, need, row->top, false);
 }
 
@@ -4964,8 +5521,8 @@ static float sampi_row_bound(const sampi_row *row, size_t need)
 static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
 {
     const sampi_change *change = sampi_changes(row);
-    float *x = row->owner->work.x;
-    int32_t *id = row->owner->work.id;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
     size_t kept = 0, c = 0, more = 0;
     for (size_t i = 0; i < m; i++) { /* out with their old values */
         while (c < row->n_change && change[c].id < id[i]) c++;
@@ -4989,23 +5546,37 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
     return m;
 }
 
+/* The kernel of this name for rows that are not floats: line by line. */
+static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float least)
+{
+    sampi_work *work = row->work;
+    float buf[SAMPI_LINE];
+    size_t m = 0;
+    for (size_t h = 0; h < n_lines; h++) {
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, buf);
+        m += row->k->collect(buf, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+    }
+    return m;
+}
+
 /* Keep the tokens with x >= least (>= -FLT_MAX). Afterwards the row is compact. */
 static void sampi_gather(sampi_row *row, float least)
 {
-    sampi_work *work = &row->owner->work;
-    size_t m = 0, tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
-    bool most = row->id || !row->learnt || row->k->count(work->tile, 16 * tiles, least) > tiles;
-    if (most) { /* nearly every tile has one */
-        m = row->k->collect(row->x, row->id, 0, row->n, least, work->x, work->id);
-    } else { /* only tiles whose maxima reach it */
-        float *hit = (float *)(void *)work->w;
-        int32_t *part = (int32_t *)(void *)(hit + 16 * tiles + 16), last = -1;
-        size_t hits = row->k->collect(work->tile, NULL, 0, 16 * tiles, least, hit, part);
-        for (size_t h = 0; h < hits; h++) {
-            if (part[h] >> 4 == last) continue;
-            last = part[h] >> 4;
-            size_t at = (size_t)last * SAMPI_TILE, len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-            m += row->k->collect(row->x + at, NULL, (int32_t)at, len, least, work->x + m, work->id + m);
+    sampi_work *work = row->work;
+    if (least < row->floor) least = row->floor;
+    size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    if (!row->id) (void)sampi_learn(row);
+    if (row->id) {
+        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
+    } else { /* only from lines whose maximum reaches it */
+        float *max = (float *)(void *)work->w;
+        int32_t *hit = (int32_t *)(void *)(max + lines + 16);
+        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, INFINITY, max, hit);
+        if (row->x) {
+            m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
+        } else {
+            m = sampi_pick_row(row, hit, hits, least);
         }
     }
     if (row->n_change) m = sampi_merge_changes(row, m, least);
@@ -5015,7 +5586,18 @@ static void sampi_gather(sampi_row *row, float least)
     row->n = m;
     row->r = 1.0f;
     row->n_change = 0;
+    row->floor = -FLT_MAX;
     row->learnt = false;
+}
+
+/* The same, but where many tokens stay they are not copied: the dense row gets a floor. */
+static void sampi_raise_floor(sampi_row *row, float least)
+{
+    size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    if (row->id || !row->learnt || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
+        sampi_gather(row, least);
+    else if (least > row->floor)
+        row->floor = least;
 }
 
 /* The row's largest logit. */
@@ -5033,8 +5615,9 @@ static float sampi_row_max(sampi_row *row)
 /* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
-    sampi_work *work = &row->owner->work;
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, work->x, work->id), over = m - keep, from = m;
+    sampi_work *work = row->work;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id), over = m - keep,
+           from = m;
     for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
     size_t to = from;
     for (size_t i = from; i < m; i++) {
@@ -5066,23 +5649,8 @@ static int sampi_keep_first(sampi_row *row, size_t keep)
     return SAMP_OK;
 }
 
-/* A row as the array of its candidates. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
-{
-    samp_token_data_array cur = { row->owner->work.candidate, row->n, -1, false };
-    const sampi_change *change = sampi_changes(row);
-    for (size_t i = 0; i < row->n; i++) {
-        cur.data[i].id = row->id ? row->id[i] : (samp_token)i;
-        cur.data[i].logit = sampi_logit_at(row, row->x[i]) + 0.0f; /* -0 becomes +0 */
-        cur.data[i].p = 0.0f;
-    }
-    for (size_t c = 0; c < row->n_change; c++) cur.data[change[c].id].logit = sampi_logit_at(row, change[c].x);
-    return cur;
-}
-
-/* ---- sums ---- */
-
-/* The next piece of a dense row: all up to the next tile with a change, or such a tile with its changes, in buf. */
+/* The next piece of a row as floats: where they are, all up to the next tile with a change; or a tile in buf, with its
+   changes. */
 static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
 {
     const sampi_change *change = sampi_changes(row);
@@ -5094,23 +5662,59 @@ static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, 
         else
             hi = mid;
     }
-    *piece = row->x + at;
-    if (c == row->n_change) return row->n - at;
-    if ((size_t)change[c].id >= end) return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
-    memcpy(buf, row->x + at, (end - at) * sizeof *buf);
+    if (row->x && (c == row->n_change || (size_t)change[c].id >= end)) {
+        *piece = row->x + at;
+        if (c == row->n_change || (size_t)change[c].id >= row->n) return row->n - at;
+        return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
+    }
+    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, buf);
     for (; c < row->n_change && (size_t)change[c].id < end; c++) buf[(size_t)change[c].id - at] = change[c].x;
     *piece = buf;
     return end - at;
 }
 
-static sampi_sums sampi_row_sums(const sampi_row *row, float max)
+/* How many elements x lie in [least, below). */
+static size_t sampi_row_count(const sampi_row *row, float least, float below)
 {
-    sampi_sums sums = { max, 0, 0, 0 };
+    size_t count = 0;
     float buf[SAMPI_TILE];
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = sampi_piece(row, at, &piece, buf);
-        row->k->sums(piece, len, row->r, max, &sums);
+        count += row->k->count(piece, len, least);
+        if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
+    }
+    return count;
+}
+
+/* A row as the array of its candidates. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
+    float buf[SAMPI_TILE];
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        for (size_t i = 0; i < len; i++) {
+            samp_token_data *d = &cur.data[at + i];
+            d->id = row->id ? row->id[at + i] : (samp_token)(at + i);
+            d->logit = sampi_logit_at(row, piece[i]) + 0.0f; /* -0 becomes +0 */
+            d->p = 0.0f;
+        }
+    }
+    return cur;
+}
+
+/* ---- sums ---- */
+
+static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least, bool with_s)
+{
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    float buf[SAMPI_TILE];
+    const float *piece;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->sums(piece, len, row->r, max, least, with_s, &sums);
     }
     return sums;
 }
@@ -5124,62 +5728,35 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-static sampi_range sampi_exact(const sampi_row *row, float max)
+static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
-    sampi_sums sums = sampi_row_sums(row, max);
-    if (!row->id) row->owner->perf.n_exact++; /* compact rows are short: no estimate was tried */
+    sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
+    if (!row->id) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
     sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
     return g;
 }
 
-/* A reference for sweep: the maximum of some elements all over the row. */
-static float sampi_row_ref(const sampi_row *row)
-{
-    float ref = -FLT_MAX;
-    size_t step = row->n / 32 > 16 ? row->n / 32 : 16;
-    for (size_t i = 0; i < row->n; i += step)
-        for (size_t j = i; j < i + 16 && j < row->n; j++)
-            if (row->x[j] > ref && row->x[j] <= FLT_MAX) ref = row->x[j];
-    return sampi_finite(ref * row->r);
-}
-
-/* Learn the row and estimate its sums in one pass (two if the reference was far off). If the row was learnt before, the
-   reference is the maximum, and s is known better. */
+/* Estimate the sums of a dense row. */
 static int sampi_estimate(sampi_row *row, sampi_range *g)
 {
-    float ref = row->learnt ? sampi_logit_at(row, row->top) : sampi_row_ref(row);
-    double z = 0.0, s = 0.0, z_unit = (double)SAMPI_ONE;
-    for (int pass = 0; pass < 2; pass++) {
-        row->top = row->k->sweep(row->x, row->n, row->r, ref, row->owner->work.tile, &z, &s);
-        if (row->top != row->top) /* a NaN, or a float that overflowed far above ref */
-            row->top = row->k->maxima(row->x, row->n, row->owner->work.tile);
-        row->learnt = true;
-        int status = sampi_judge(row->top);
-        if (status) return status;
-        float top = sampi_logit_at(row, row->top);
-        if ((double)top - (double)ref < 50.0) break;
-        ref = top;
-    }
-    double above = (double)sampi_logit_at(row, row->top) - (double)ref;
-    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (fabs(s / z) + 2.0 * (above > 0.0 ? above : 0.0) + 8.0);
-    double z_err = z * off, s_err = (fabs(s) + 2.0 * z * (above > 0.0 ? above : 0.0) + z) * 4.0 * off;
-    const sampi_change *change = sampi_changes(row);
-    for (size_t c = 0; c < row->n_change; c++) {
-        double old_d = (double)sampi_logit_at(row, row->x[change[c].id]) - (double)ref;
-        double new_d = (double)sampi_logit_at(row, change[c].x) - (double)ref;
-        double old_e = old_d > -700.0 ? sampi_exp2(old_d * SAMPI_LOG2E) : 0.0;
-        double new_e = new_d > -700.0 ? sampi_exp2(new_d * SAMPI_LOG2E) : 0.0;
-        z += new_e - old_e;
-        s += (old_e > 0.0 ? old_e * old_d : 0.0) - (new_e > 0.0 ? new_e * new_d : 0.0);
-    }
-    g->max = sampi_row_max(row);
-    int status = sampi_judge(g->max);
+    double z = 0.0, s = 0.0;
+    float buf[SAMPI_TILE];
+    const float *piece;
+    int status = sampi_learn(row);
     if (status) return status;
-    double shift = (double)g->max - (double)ref; /* from ref to max as the reference */
-    z_unit *= sampi_exp2(sampi_round(-shift * SAMPI_LOG2E));
-    g->z_lo = (z - z_err) * z_unit, g->z_hi = (z + z_err) * z_unit;
-    g->s_lo = (s + shift * z - s_err - fabs(shift) * z_err) * z_unit;
-    g->s_hi = (s + shift * z + s_err + fabs(shift) * z_err) * z_unit;
+    g->max = sampi_row_max(row);
+    if ((status = sampi_judge(g->max))) return status;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        double part_z, part_s;
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->sweep(piece, len, row->r, g->max, &part_z, &part_s);
+        z += part_z;
+        s += part_s;
+    }
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    g->z_lo = (z - z_err) * unit, g->z_hi = (z + z_err) * unit;
+    g->s_lo = (s - s_err) * unit, g->s_hi = (s + s_err) * unit;
     /* weights are rounded to integers: up to half a unit each, and the maximum is one whole weight */
     double slack = (double)row->n + 1.0 + 1e-11 * g->z_hi;
     g->z_lo -= slack, g->z_hi += slack;
@@ -5221,31 +5798,6 @@ static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint
     return low;
 }
 
-/* The same for a long row: a sample tells between which values it lies, and only the elements there are searched.
-   They go behind w, where there is room for a third of the row. */
-static int32_t sampi_mass_key_long(const sampi_kernels *k, const float *x, uint64_t *w, size_t n, uint64_t need,
-                                   uint64_t z, float top)
-{
-    uint64_t *wb = w + n + 16;
-    float *xb = (float *)(void *)(wb + n / 3);
-    size_t m = 0;
-    if (n < 4 * SAMPI_SMALL) return sampi_mass_key(k, x, w, n, need, top);
-    for (size_t i = 0; i < n; i += 32) xb[m] = x[i], wb[m++] = w[i];
-    uint64_t all = k->mass(xb, wb, m, -FLT_MAX), part = (uint64_t)((sampi_u128)all * need / z), some = all / 80;
-    float high = sampi_unkey(sampi_mass_key(k, xb, wb, m, part > some ? part - some : 1, top));
-    float low = sampi_unkey(sampi_mass_key(k, xb, wb, m, part + some, top));
-    uint64_t above = k->mass(x, w, n, high);
-    if (above >= need || k->mass(x, w, n, low) < need || k->count(x, n, low) - k->count(x, n, high) > n / 3 - 64)
-        return sampi_mass_key(k, x, w, n, need, top);
-    m = 0;
-    for (size_t i = 0; i < n; i++) {
-        xb[m] = x[i];
-        wb[m] = w[i];
-        m += x[i] >= low && x[i] < high;
-    }
-    return sampi_mass_key(k, xb, wb, m, need - above, high);
-}
-
 /* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold
    less), and the value of its last one. */
 static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
@@ -5254,7 +5806,7 @@ static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, flo
     uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
     if (need == 0) need = 1;
     if (z < need) return 0;
-    *value = sampi_unkey(sampi_mass_key_long(k, row->x, w, row->n, need, z, row->top)) + 0.0f;
+    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top)) + 0.0f;
     float above = sampi_next_up(*value);
     uint64_t before = k->mass(row->x, w, row->n, above);
     for (size_t i = 0; i < row->n && each == 0; i++)
@@ -5287,7 +5839,7 @@ static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *
     if (!row->id) {
         const sampi_change *change = sampi_changes(row);
         if ((size_t)id >= row->n) return false;
-        *x = row->x[id] + 0.0f;
+        *x = sampi_at(row, (size_t)id) + 0.0f;
         for (hi = row->n_change; lo < hi;) {
             size_t mid = (lo + hi) / 2;
             if (change[mid].id < id)
@@ -5334,7 +5886,7 @@ static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
             sampi_change_to(row, id, l);
             continue;
         }
-        row->owner->work.x[at] = l;
+        row->work->x[at] = l;
         row->learnt = false;
         banned |= sampi_masked(l);
     }
@@ -5354,7 +5906,9 @@ static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
         sampi_gather(row, floor);
         return SAMP_OK;
     }
-    sampi_gather(row, sampi_unscale(floor, row->r));
+    sampi_raise_floor(row, sampi_unscale(floor, row->r));
+    if (!row->id && row->n / 128 >= min_keep) return SAMP_OK; /* at least so many lines reach it */
+    if (!row->id) sampi_gather(row, -FLT_MAX);
     if (row->n >= min_keep) return SAMP_OK;
     *row = before;
     return sampi_keep_first(row, min_keep);
@@ -5372,7 +5926,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 /* top_p on a compact row: all weights. */
 static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
 {
-    uint64_t *w = row->owner->work.w;
+    uint64_t *w = row->work->w;
     float value;
     int status = sampi_learn(row);
     if (status) return status;
@@ -5385,9 +5939,51 @@ static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
     return SAMP_OK;
 }
 
+/* A long nucleus. A sample of the row tells between which values the mass left out ends; one exact pass gives Z and the
+   mass above these, and only the tokens between them are looked at one by one. The row stays dense, with a floor. */
+static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share, size_t min_keep)
+{
+    const sampi_kernels *k = row->k;
+    sampi_work *work = row->work;
+    float buf[SAMPI_TILE], value = 0.0f;
+    const float *piece;
+    size_t m = 0;
+    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, sampi_at(row, i));
+    k->weights(work->x, m, g->max, work->w);
+    uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
+    uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
+    if (all <= out_of + slack) return SAMPI_DECLINED;
+    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max));
+    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max));
+    high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
+
+    sampi_sums sums = sampi_row_sums(row, g->max, high, false);
+    uint64_t need = sampi_mass_of(share, sums.z);
+    if (sums.above >= need) return SAMPI_DECLINED;
+    m = 0;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        len = sampi_piece(row, at, &piece, buf);
+        m += k->collect(piece, NULL, (int32_t)at, len, low, high, work->x + m, work->id + m);
+    }
+    if (m == 0) return SAMPI_DECLINED;
+    k->scale(work->x, m, row->r, work->x);
+    k->weights(work->x, m, g->max, work->w);
+    sampi_row band = sampi_compact_row(row, work->x, work->id, m);
+    sampi_learn(&band);
+    size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
+    if (keep == 0 || (min_keep > 1 && keep + sampi_row_count(row, high, INFINITY) < min_keep)) return SAMPI_DECLINED;
+    keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
+    for (size_t i = 0; i < m; i++) out += work->x[i] == value && more++ >= keep;
+    if (row->n_change + out > SAMPI_CHANGES) return SAMPI_DECLINED;
+    for (size_t i = m; i > 0 && out > 0; i--)
+        if (work->x[i - 1] == value) sampi_change_to(row, work->id[i - 1], -INFINITY), out--;
+    row->floor = sampi_unscale(value, row->r);
+    return SAMP_OK;
+}
+
 static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t share = sampi_share(s->u.cut.p), *w = row->owner->work.w;
+    uint64_t share = sampi_share(s->u.cut.p), *w = row->work->w;
     size_t min_keep = s->u.cut.min_keep;
     sampi_range g;
     if (row->id) return sampi_top_p_compact(row, share, min_keep);
@@ -5399,7 +5995,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
                          : 30.0;
     double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
     size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
-    for (; want < row->n / 16 && min_keep < want; want *= 4) {
+    for (; want < row->n / 64 && min_keep < want; want *= 4) {
         sampi_row head = *row;
         float value, other;
         sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
@@ -5409,7 +6005,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
         if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_need_hi(&g, share)) continue;
         size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
         if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share), &other)) {
-            g = sampi_exact(row, g.max);
+            g = sampi_exact(row, g.max, false);
             keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
         }
         *row = head;
@@ -5419,6 +6015,8 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
             sampi_cut_at(row, value, keep);
         return SAMP_OK;
     }
+    if (row->n > SAMPI_SMALL && (status = sampi_top_p_wide(row, &g, share, min_keep)) != SAMPI_DECLINED)
+        return status;
     sampi_gather(row, -FLT_MAX);
     return row->n ? sampi_top_p_compact(row, share, min_keep) : SAMP_E_EMPTY;
 }
@@ -5428,7 +6026,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_keep_first(row, 1);
     float r = 1.0f / t;
     if (row->id) {
-        row->k->scale(row->x, row->n, r, row->owner->work.x);
+        row->k->scale(row->x, row->n, r, row->work->x);
         if (row->learnt) row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
@@ -5447,11 +6045,13 @@ static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scal
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
+    if (row->floor > -FLT_MAX) sampi_gather(row, -FLT_MAX);
     int status = sampi_learn(row);
     if (status) return status;
     float max = sampi_row_max(row);
     if ((status = sampi_judge(max))) return status;
-    sampi_sums sums = sampi_row_sums(row, max); /* T is a float of the entropy: no estimate will do */
+    sampi_sums sums = sampi_row_sums(row, max, row->floor,
+                                     true); /* T is a float of the entropy: no estimate will do */
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
@@ -5462,30 +6062,35 @@ static bool sampi_keep_between(sampi_row *row, double lo, double hi)
     sampi_row before = *row;
     float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
     if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
-    size_t some = row->n < 64 ? row->n : 64;
-    if (!row->id && !row->n_change && k->count(row->x, some, sure) == some &&
-        k->count(row->x, row->n, sure) == row->n)
-        return true; /* all of them: stay dense */
-    sampi_gather(row, least);
-    if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    sampi_raise_floor(row, least);
+    if (row->id) {
+        if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    } else if (least >= sure || sampi_row_count(row, least, sure) == 0) {
+        return true;
+    }
     *row = before;
     return false;
 }
 
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
-    double moment[3], pivot = 0.0;
+    double moment[3] = { 0.0, 0.0, 0.0 }, pivot = 0.0;
+    float buf[SAMPI_TILE];
+    const float *piece;
     int known = 0;
     if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
-    for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
-        if (fabsf(row->x[i]) <= FLT_MAX) pivot += (double)row->x[i], known++;
-    if (known) pivot /= known;
-    row->top = row->k->moments(row->x, row->n, (float)pivot,
-                               row->id ? row->owner->work.scratch : row->owner->work.tile, moment);
-    row->learnt = true;
-    int status = sampi_judge(row->top);
+    int status = sampi_learn(row);
     if (status) return status;
+    for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
+        if (fabsf(sampi_at(row, i)) <= FLT_MAX) pivot += (double)sampi_at(row, i), known++;
+    if (known) pivot /= known;
+    for (size_t at = 0, len; at < row->n; at += len) {
+        double part[3];
+        len = sampi_piece(row, at, &piece, buf);
+        row->k->moments(piece, len, (float)pivot, part);
+        for (int j = 0; j < 3; j++) moment[j] += part[j];
+    }
     /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
     double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
     double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
@@ -5506,13 +6111,13 @@ static int sampi_range_of(sampi_row *row, sampi_range *g)
     if (!row->id) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
     if ((status = sampi_learn(row))) return status;
-    *g = sampi_exact(row, row->top);
+    *g = sampi_exact(row, row->top, true);
     return SAMP_OK;
 }
 
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->owner->work.w;
+    uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
     sampi_range g;
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
@@ -5534,11 +6139,11 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
             if (above++ == 0 || head.x[i] <= head.x[least]) least = i;
         }
         if (unsure == 0) break;
-        g = sampi_exact(row, g.max);
+        g = sampi_exact(row, g.max, false);
     }
     if (above < 2) return SAMP_OK;
     if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
-    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max).n : row->n;
+    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor, false).n : row->n;
     if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     uint64_t need = sampi_need_lo(&g, share);
     size_t kept = 0;
@@ -5546,109 +6151,344 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         bool out = w[i] >= need && i != least;
         if (!row->id && out) sampi_change_to(row, head.id[i], -INFINITY);
         if (!row->id || out) continue;
-        row->owner->work.x[kept] = row->x[i];
-        row->owner->work.id[kept++] = row->id[i];
+        row->work->x[kept] = row->x[i];
+        row->work->id[kept++] = row->id[i];
     }
     if (row->id) row->n = kept, row->learnt = false;
     return SAMP_OK;
 }
 
-/* The kept prefix by score, in an array: how many; 0 if all of it holds less than need. */
-static size_t sampi_typical_prefix(samp_token_data_array *cur, const sampi_order *o, uint64_t need)
+/* ---- typical: a selection by score, no sort ---- */
+
+/* Put the first tokens of d [n] in the order o that hold the mass `need`, but at least `least` of them, to the front:
+   how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
+static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t need, size_t least)
 {
-    for (size_t k = 64;; k *= 8) {
-        uint64_t mass = 0;
-        if (k > cur->size) k = cur->size;
-        sampi_sort(o, cur, k);
-        for (size_t i = 0; i < k; i++)
-            if ((mass += sampi_weight((float)o->max, cur->data[i].logit)) >= need) return i + 1;
-        if (k == cur->size) return 0;
+    size_t from = 0;
+    for (int depth = 64; n - from > 16; depth--) {
+        if (depth == 0) {
+            sampi_heap_sort(o, d + from, n - from);
+            break;
+        }
+        size_t m = from + sampi_partition(o, d + from, n - from);
+        samp_token_data_array part = { d + from, m - from, -1, false };
+        uint64_t mass = sampi_sum_to(&part, (float)o->max).z;
+        if (mass >= need && m >= least) {
+            n = m;
+        } else {
+            need -= mass < need ? mass : need;
+            from = m;
+        }
+    }
+    sampi_insertion_sort(o, d + from, n - from);
+    for (size_t i = from; i < n; i++) {
+        uint64_t w = sampi_weight((float)o->max, d[i].logit);
+        need -= w < need ? w : need;
+        if (need == 0 && i + 1 >= least) return i + 1;
+    }
+    return 0;
+}
+
+/* Where typical's cut is looked for. The score falls with the logit up to the mean, then rises, so the kept tokens are
+   an interval of logits: none below `low`, all of [in_low, in_high) if that is not empty. The others are the band. */
+typedef struct sampi_band {
+    float low, in_low, in_high;
+} sampi_band;
+
+static sampi_band sampi_band_above(float low)
+{
+    sampi_band band = { low, INFINITY, INFINITY };
+    return band;
+}
+
+/* The band's tokens in a compact row: logits and places (slack 16). Returns the mass of [in_low, in_high). */
+static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, float *l, int32_t *place)
+{
+    const sampi_kernels *k = row->k;
+    uint64_t w[SAMPI_TILE + 16], inner = 0;
+    size_t n = 0;
+    for (size_t i = 0, len; i < row->n; i += len) {
+        const float *x = row->x + i;
+        len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
+        k->weights(x, len, max, w);
+        inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
+        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, l + n, place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, l + n, place + n);
+    }
+    return inner;
+}
+
+/* Logits to minus their scores, rounded to f32: so what is greater here comes first. */
+static void sampi_scores(float *y, size_t n, const sampi_order *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        samp_token_data token = { 0, y[i], 0.0f };
+        y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
     }
 }
 
-static double sampi_by_id(const sampi_order *o, const samp_token_data *d)
+/* A cut by score: y = minus the scores, w = the weights. */
+typedef struct sampi_score_cut {
+    float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
+    uint64_t over, upto; /* the mass with y > at, with y >= at */
+    size_t n_over, n_upto;
+} sampi_score_cut;
+
+static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const float *y, const uint64_t *w, size_t n,
+                                        uint64_t need, size_t least)
 {
-    (void)o;
-    return (double)d->id;
+    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f));
+    float by_count = least ? sampi_threshold(k, y, n, least, 0.0f, true) : 0.0f;
+    float at = by_mass < by_count ? by_mass : by_count, above = sampi_next_up(at);
+    sampi_score_cut cut = { at, k->mass(y, w, n, above), k->mass(y, w, n, at), k->count(y, n, above),
+                            k->count(y, n, at) };
+    return cut;
 }
 
-/* Is the last of the kept tokens closer to the mean than every token that was left out below? */
-static bool sampi_score_within(const samp_token_data_array *cur, size_t keep, float max, double mean, double reach)
+/* Remove from a compact row what is below `low`, what is behind the cut, and of the tokens at the cut all but the first
+   that are needed. y [n] belongs to the tokens at place [n], or to the row; it and the weights are lost. */
+static void sampi_typical_keep(sampi_row *row, const sampi_order *o, float *y, const int32_t *place, size_t n,
+                               float cut, uint64_t need, size_t least, float low)
 {
-    double d = (double)max - (double)cur->data[keep - 1].logit;
-    return fabs(d - mean) < reach;
+    sampi_work *work = row->work;
+    float *score = (float *)(void *)work->w;
+    int32_t *at = (int32_t *)(void *)(score + n + 16), *first = (int32_t *)(void *)work->w;
+    samp_token_data *d = work->candidate;
+    size_t c = 0;
+    row->k->scale(y, n, -1.0f, y);
+    n = row->k->collect(y, place, 0, n, -cut, INFINITY, score, at);
+    for (size_t i = 0; i < n; i++) {
+        if (score[i] > -cut)
+            work->x[at[i]] = -INFINITY;
+        else
+            at[c++] = at[i];
+    }
+    memmove(first, at, c * sizeof *at);
+    for (size_t i = c; i-- > 0;) { /* from the end: the array grows over the list */
+        samp_token_data token = { first[i], row->x[first[i]] + 0.0f, 0.0f };
+        d[i] = token;
+    }
+    for (size_t i = sampi_prefix_by(o, d, c, need, least); i < c; i++) work->x[d[i].id] = -INFINITY;
+    row->n = row->k->collect(row->x, row->id, 0, row->n, low, INFINITY, work->x, work->id);
+    row->learnt = false;
 }
 
-/* Tokens further than twice the mean below the maximum are less typical than the maximum itself. So the prefix is
-   mostly found among few; it is sure if both ends of the estimate give the same one, in the same order. */
+typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
+
+/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or g is not exact and
+   leaves a doubt, nothing has changed.
+   An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
+   the last one as twice that, and this one is needed whatever Z is. */
+static sampi_found sampi_typical_cut(sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
+                                     const sampi_band *band)
+{
+    const sampi_kernels *k = row->k;
+    double mean_lo = g->s_lo / g->z_hi, mean_hi = g->s_hi / g->z_lo, inside = -1.0;
+    sampi_order o = { sampi_typical_score, g->max, 0.5 * (mean_lo + mean_hi) };
+    uint64_t need_lo = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_lo) + 1,
+             need = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1) + 1, inner = 0;
+    bool whole = !(band->in_low < band->in_high);
+    size_t n = row->n, n_inner = 0;
+    if (!whole) {
+        size_t over = k->count(row->x, n, band->in_high);
+        n_inner = k->count(row->x, n, band->in_low) - over;
+        n = k->count(row->x, n, band->low) - n_inner;
+        if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
+        inside = fabs(o.max - (double)band->in_low - o.mean);
+        double other = fabs(o.max - (double)sampi_next_down(band->in_high) - o.mean);
+        inside = inside > other ? inside : other;
+    }
+    uint64_t *w = row->work->w;
+    float *y = (float *)(void *)(w + n + 16);
+    int32_t *place = whole ? NULL : (int32_t *)(void *)(y + n + 16);
+    if (whole)
+        memcpy(y, row->x, n * sizeof *y);
+    else
+        inner = sampi_band_tokens(row, g->max, band, y, place);
+    if (inner >= need && n_inner >= least) return SAMPI_ELSEWHERE;
+    need = need > inner ? need - inner : 0;
+    least = least > n_inner ? least - n_inner : 0;
+    k->weights(y, n, g->max, w);
+    sampi_scores(y, n, &o);
+    sampi_score_cut cut = sampi_cut_scores(k, y, w, n, need, least);
+    double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
+    double off = g->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi, apart = 2.0 * (off + slack);
+    double below = o.max - (double)sampi_next_down(band->low) - o.mean; /* the least score among those */
+    if (cut.upto < need || cut.n_upto < least) return SAMPI_ELSEWHERE;
+    if (!(inside < last - slack && last + apart < below)) return SAMPI_ELSEWHERE;
+    if (!g->is_exact && (cut.n_upto - cut.n_over != 1 || (cut.over >= need_lo && cut.n_upto != least) ||
+                         k->count(y, n, sampi_float_up(-last - apart)) != cut.n_upto ||
+                         k->count(y, n, sampi_float_up(-last + apart)) != cut.n_over))
+        return SAMPI_DOUBT;
+    sampi_typical_keep(row, &o, y, place, n, cut.at, need > cut.over ? need - cut.over : 0,
+                       least > cut.n_over ? least - cut.n_over : 0, band->low);
+    return SAMPI_FOUND;
+}
+
+/* A guess at the band of a long row: the scores of every 32nd token around the cut. The more tries, the wider. */
+static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
+                                      int tries)
+{
+    sampi_order o = { sampi_typical_score, g->max, g->s_lo / g->z_lo };
+    sampi_band band = sampi_band_above(-FLT_MAX);
+    size_t n = (row->n + 31) / 32, rank = least / 32, more = n >> (6 - 2 * tries);
+    uint64_t *w = row->work->w;
+    float *y = (float *)(void *)(w + n + 16);
+    for (size_t i = 0; i < n; i++) y[i] = row->x[32 * i];
+    row->k->weights(y, n, g->max, w);
+    sampi_scores(y, n, &o);
+    uint64_t all = row->k->mass(y, w, n, -FLT_MAX), part = sampi_mulhi(share, all), off = all >> (6 - 2 * tries);
+    double far_end = -(double)sampi_cut_scores(row->k, y, w, n, part + off, rank ? rank + more : 0).at;
+    double near_end =
+        -(double)sampi_cut_scores(row->k, y, w, n, part > off ? part - off : 0, rank > more ? rank - more : 0).at;
+    double slack = 1e-6 * (o.mean + near_end), middle = o.max - o.mean; /* what ties at the cut goes with it */
+    if (!(near_end > slack)) return band;
+    band.low = sampi_float_up(middle - far_end - slack);
+    band.in_low = sampi_float_up(middle - near_end + slack);
+    band.in_high = sampi_float_up(middle + near_end - slack);
+    return band;
+}
+
+/* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
+   typical than the maximum itself, and so on. */
+static sampi_found sampi_typical_head(sampi_row *row, sampi_range *g, uint64_t share, size_t least)
+{
+    for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
+        double mean = g->s_hi / g->z_lo;
+        float low = sampi_float_up((double)g->max - (1.0 + reach) * mean - 1e-3);
+        sampi_band band = sampi_band_above(low);
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(low, row->r));
+        if (head.n > 4 * SAMPI_SMALL) break;
+        sampi_found found = sampi_typical_cut(&head, g, share, least, &band);
+        if (found == SAMPI_DOUBT) {
+            *g = sampi_exact(row, g->max, true);
+            found = sampi_typical_cut(&head, g, share, least, &band);
+        }
+        if (found == SAMPI_FOUND) {
+            *row = head;
+            return found;
+        }
+    }
+    return SAMPI_ELSEWHERE;
+}
+
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_range g;
-    if (row->id || row->n <= SAMPI_SMALL || s->u.cut.min_keep > 64) return SAMPI_DECLINED;
-    int status = sampi_learn(row);
-    if (!status) status = sampi_estimate(row, &g);
-    if (status) return status;
     uint64_t share = sampi_share(s->u.cut.p);
-    sampi_work *work = &row->owner->work;
-    for (double reach = 1.0;;) {
-        double mean[2] = { g.s_lo / g.z_hi, g.s_hi / g.z_lo };
-        uint64_t need[2] = { sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_lo) + 1,
-                             sampi_mulhi(share, g.is_exact ? g.z : (uint64_t)g.z_hi + 1) + 1 };
-        size_t keep[2] = { 0, 0 };
-        bool same = true;
-        sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(sampi_float_up((double)g.max - (1.0 + reach) * mean[1] - 1e-3), row->r));
-        if (head.n > 4 * SAMPI_SMALL) return SAMPI_DECLINED;
-        samp_token_data_array cur = sampi_row_array(&head);
-        for (int end = 0; end < 2 && same; end++) {
-            sampi_order by_score = { sampi_typical_score, g.max, mean[end] };
-            keep[end] = sampi_typical_prefix(&cur, &by_score, need[end]);
-            if (keep[end] == 0) break;
-            if (keep[end] < s->u.cut.min_keep)
-                keep[end] = s->u.cut.min_keep < cur.size ? s->u.cut.min_keep : cur.size;
-            same = end == 0 || keep[0] == keep[1];
-            for (size_t i = 0; i < keep[end] && same; i++) {
-                if (end == 0) work->id[i] = cur.data[i].id;
-                same = work->id[i] == cur.data[i].id;
-            }
-        }
-        /* beyond the reach there may be more typical tokens than the last one kept */
-        bool inside = keep[0] && keep[1] && cur.size >= s->u.cut.min_keep &&
-                      sampi_score_within(&cur, keep[1], g.max, mean[0], reach * mean[1]);
-        if (!same || (!g.is_exact && mean[1] - mean[0] > 5e-4)) {
-            if (g.is_exact) return SAMPI_DECLINED;
-            g = sampi_exact(row, g.max);
-        } else if (!inside) {
-            reach *= 2.0;
-            if (reach > 64.0) return SAMPI_DECLINED;
-        } else {
-            sampi_order by_id = { sampi_by_id, 0.0, 0.0 };
-            cur.size = keep[1];
-            sampi_sort(&by_id, &cur, cur.size);
-            for (size_t i = 0; i < cur.size; i++) {
-                work->x[i] = cur.data[i].logit;
-                work->id[i] = cur.data[i].id;
-            }
-            head.n = cur.size;
-            *row = head;
-            row->learnt = false;
-            return SAMP_OK;
-        }
+    size_t least = s->u.cut.min_keep;
+    int status = sampi_learn(row); /* first, so that the estimate is sharp */
+    if (!status) status = sampi_range_of(row, &g);
+    if (status) return status;
+    if (!row->id) {
+        if (sampi_typical_head(row, &g, share, least) == SAMPI_FOUND) return SAMP_OK;
+        if (!g.is_exact) g = sampi_exact(row, g.max, true);
+        sampi_gather(row, -FLT_MAX);
     }
+    if (least > row->n) least = row->n;
+    for (int tries = 0;; tries++) {
+        bool whole = tries == 3 || row->n <= 4 * SAMPI_SMALL;
+        sampi_band band = whole ? sampi_band_above(-FLT_MAX) : sampi_typical_guess(row, &g, share, least, tries);
+        if (sampi_typical_cut(row, &g, share, least, &band) == SAMPI_FOUND || whole) return SAMP_OK;
+    }
+}
+
+/* ---- tail_free ---- */
+
+/* The logits of a compact row, the largest first, behind its weights' place: sorted by the bytes of their keys. */
+static float *sampi_sorted_logits(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint32_t count[4][256] = { { 0 } };
+    uint32_t *front = (uint32_t *)(void *)row->work->w, *back = (uint32_t *)(void *)(row->work->w + n + 16);
+    uint32_t *from = back, *to = front, *swap;
+    float *sorted = (float *)(void *)back;
+    for (size_t i = 0; i < n; i++) {
+        from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+        for (int byte = 0; byte < 4; byte++) count[byte][from[i] >> 8 * byte & 255]++;
+    }
+    for (int byte = 0; byte < 4; byte++, swap = from, from = to, to = swap) {
+        uint32_t at = 0;
+        for (int digit = 0; digit < 256; digit++) {
+            uint32_t c = count[byte][digit];
+            count[byte][digit] = at;
+            at += c;
+        }
+        for (size_t i = 0; i < n; i++) to[count[byte][from[i] >> 8 * byte & 255]++] = from[i];
+    }
+    for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
+    return sorted;
+}
+
+/* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
+   and nothing has changed.
+   a_i = |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
+   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
+   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
+{
+    const sampi_kernels *k = row->k;
+    size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    if (n <= 2) return rest == 0;
+    const float *l = sampi_sorted_logits(row);
+    k->weights(l, n, max, w);
+    uint64_t z = k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1),
+             beyond = rest ? w[n - 2] + w[n - 1] + 4 * rest : 0;
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    bool flat = sampi_tail_is_flat(total, z);
+    if (rest && flat) return false;
+    uint64_t below = sampi_mulhi(share, flat ? n - 2 : total), also_below = sampi_mulhi(share, total + beyond);
+    size_t i = 0;
+    for (; i + 2 < n; i++) {
+        run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+        if (run > below) break;
+    }
+    if (i + 2 == n) return rest == 0;
+    if (i > keep) keep = i;
+    if (rest && (run <= also_below || keep > n)) return false;
+    if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
+    row->learnt = false;
+    return true;
+}
+
+/* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
+static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
+{
+    int status = sampi_learn(row);
+    if (status) return status;
+    float max = row->id ? row->top : sampi_row_max(row);
+    if ((status = sampi_judge(max))) return status;
+    for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
+        sampi_row head = *row;
+        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
+        *row = head;
+        return SAMP_OK;
+    }
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    sampi_tail_cut(row, s, max, 0);
+    return SAMP_OK;
 }
 
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     (void)s;
-    int status = sampi_keep_first(row, 1);
-    if (!status) *token = row->id[0];
-    return status;
+    int status = sampi_learn(row);
+    if (status) return status;
+    sampi_row best = *row; /* the row itself stays as it is */
+    if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
+    size_t i = 0;
+    while (row->id && row->x[i] != row->top) i++;
+    *token = best.id[i];
+    return SAMP_OK;
 }
 
 /* The draw of sampi_draw: sums of q per tile, then one tile. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
-    uint64_t *sum = row->owner->work.sum, total = 0, random[2];
+    uint64_t *sum = row->work->sum, total = 0, random[2];
     int status = sampi_learn(row);
     if (status) return status;
     float max = sampi_row_max(row), buf[SAMPI_TILE];
@@ -5657,7 +6497,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
     for (size_t at = 0, len; at < row->n; at += len) {
         len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
         if (row->id) piece = row->x;
-        row->k->envelope(piece, len, row->r, max, sum + at / SAMPI_TILE);
+        row->k->envelope(piece, len, row->r, max, row->floor, sum + at / SAMPI_TILE);
     }
     size_t tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
     for (size_t t = 0; t < tiles; t++) total += sum[t];
@@ -5672,7 +6512,7 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
         else
             sampi_piece(row, at, &piece, buf);
         for (;; i++) {
-            q = sampi_envelope(max, sampi_logit_at(row, piece[i]));
+            q = piece[i] >= row->floor ? sampi_envelope(max, sampi_logit_at(row, piece[i])) : 0;
             if (q > left) break;
             left -= q;
         }
@@ -5686,15 +6526,16 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *t
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
     int status = sampi_learn(row);
-    if (!status && (row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
+    if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
     if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
     if (status) return status;
-    sampi_sums sums = sampi_row_sums(row, row->top); /* p is a float of the sum: no estimate will do */
-    float *l = (float *)(void *)row->owner->work.w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
+    sampi_sums sums = sampi_row_sums(row, row->top, row->floor,
+                                     false); /* p is a float of the sum: no estimate will do */
+    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
     row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = { row->k, row->owner, l, row->id, row->n, 1.0f, 0.0f, false, 0 };
+    sampi_row adapted = sampi_compact_row(row, l, row->id, row->n);
     if ((status = sampi_fast_dist(&adapted, s, token))) return status;
     size_t at;
     sampi_lookup(row, *token, &x, &at);
@@ -5712,7 +6553,8 @@ static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_tok
     if (status) return status;
     float max = sampi_row_max(row);
     sampi_lookup(row, *token, &x, &at);
-    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x), sampi_row_sums(row, max).z);
+    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x),
+                         sampi_row_sums(row, max, row->floor, false).above);
     return SAMP_OK;
 }
 
@@ -5733,7 +6575,7 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *
             break;
         }
         if (g.is_exact) return SAMPI_DECLINED;
-        g = sampi_exact(row, g.max);
+        g = sampi_exact(row, g.max, false);
     }
     return status ? status : sampi_fast_mirostat_select(row, s, token);
 }
@@ -5745,7 +6587,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *tok
     if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
     int status = sampi_learn(row);
     if (status) return status;
-    size_t n = row->k->count(row->x, row->n, -FLT_MAX);
+    size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
     if ((status = sampi_keep_first(&head, m))) return status;
     for (size_t i = 0; i < head.n; i++) { /* its logits in order */
@@ -5775,6 +6617,7 @@ static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
     if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
     if (kind == &SAMPI_XTC) return sampi_fast_xtc;
     if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
+    if (kind == &SAMPI_TAIL_FREE) return sampi_fast_tail_free;
     return NULL;
 }
 
@@ -5788,35 +6631,196 @@ static sampi_fast_select sampi_select_of(const sampi_kind *kind)
     return NULL;
 }
 
-/* The samplers of a chain that do something, in order; more than that go step by step. softmax only sorts and sets p.
-   */
+/* The others take a dense row only without a floor. */
+static bool sampi_minds_floor(const sampi_kind *kind)
+{
+    return kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT && kind != &SAMPI_TOP_K && kind != &SAMPI_DIST &&
+           kind != &SAMPI_GREEDY;
+}
+
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+   arithmetic. These go step by step. */
 #define SAMPI_PLAN 64
 
-static int sampi_plan(sampi_sampler *s, sampi_sampler **list, int n)
+static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
-        n = sampi_plan(s->u.chain.item[i], list, n);
-    if (n < 0 || sampi_is_chain(s) || s->off) return n;
-    if (n == SAMPI_PLAN || sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
-    if (n > 0 && list[n - 1]->kind->selects) return -1; /* it would come after the selection */
-    if (s->kind == &SAMPI_SOFTMAX) return n;
-    list[n] = s;
+        n = sampi_members(s->u.chain.item[i], member, n);
+    if (n < 0 || sampi_is_chain(s)) return n;
+    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    member[n] = s;
     return n + 1;
 }
 
-/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
+/* ---- log-probabilities: exact sums, whatever the draw did ---- */
+
+/* One draw to make. */
+typedef struct sampi_job {
+    sampi_sampler *s;
+    sampi_work *work;
+    const void *data; /* [n] */
+    samp_dtype dtype;
+    const uint32_t *mask;
+    size_t n;
+    samp_logprobs *logprobs; /* or NULL */
+    bool accept;
+} sampi_job;
+
+static float sampi_logprob(float l, float max, uint64_t z)
 {
-    sampi_sampler *list[SAMPI_PLAN];
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE));
+}
+
+static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
+{
+    set->chosen.token = token;
+    set->chosen.rank = (int32_t)before + 1;
+    set->chosen.logprob = logprob;
+    set->cumulative_logprob += (double)logprob;
+}
+
+/* Put a token among the n best so far, which are sorted: logprob holds its logit for now. Returns the new n. */
+static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token, float l)
+{
+    samp_logprob *top = set->top_logprobs;
+    int32_t i = n < set->n_top ? n++ : n - 1;
+    for (; i > 0 && (top[i - 1].logprob < l || (top[i - 1].logprob == l && top[i - 1].token > token)); i--)
+        top[i] = top[i - 1];
+    top[i].token = token;
+    top[i].logprob = l;
+    return n;
+}
+
+static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
+{
+    set->n_top_found = n;
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].rank = i + 1;
+        set->top_logprobs[i].logprob = sampi_logprob(set->top_logprobs[i].logprob, max, z);
+    }
+}
+
+/* Of a row, which is used up. */
+static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
+{
+    float x = 0.0f, max = sampi_row_max(row);
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
+    size_t at = (size_t)token;
+    sampi_lookup(row, token, &x, &at);
+    float l = sampi_logit_at(row, x), from = sampi_unscale(l, row->r),
+          above = sampi_unscale(sampi_next_up(l), row->r);
+    sampi_row before = *row; /* the tokens with smaller ids */
+    before.n = at;
+    sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
+                     sampi_logprob(l, max, z));
+    if (set->n_top > 0) (void)sampi_keep_first(row, (size_t)set->n_top); /* it has at least one token */
+    int32_t n = 0;
+    for (size_t i = 0; i < row->n && set->n_top > 0; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_finish_top(set, n, max, z);
+}
+
+/* Of the candidates that a chain left, one of them selected. */
+static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *set)
+{
+    samp_token_data chosen = cur->data[cur->selected];
+    sampi_sums sums = sampi_sum(cur);
+    size_t before = 0;
+    for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
+    sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
+    int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
+    for (int32_t i = 0; i < n; i++) {
+        set->top_logprobs[i].token = cur->data[i].id;
+        set->top_logprobs[i].logprob = cur->data[i].logit;
+    }
+    sampi_finish_top(set, n, sums.max, sums.z);
+}
+
+/* ---- a draw ---- */
+
+/* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
+   */
+static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
+{
+    int n = 0;
+    for (int i = 0; i < n_members; i++) {
+        if (member[i]->off) continue;
+        if (sampi_is_custom(member[i]) || (n > 0 && list[n - 1]->kind->selects)) return -1;
+        if (member[i]->kind != &SAMPI_SOFTMAX) list[n++] = member[i];
+    }
+    return n;
+}
+
+/* How many members from the first on leave an array that is known to the last byte, though it was not there: they
+   don't write p, and the order is top_k's, or by id up to a min_p that cannot have sorted. Both drop masked tokens. */
+static int sampi_known_members(sampi_sampler *const *member, int n_members)
+{
+    int known = 0;
+    bool by_id = true;
+    for (int i = 0; i < n_members; i++) {
+        const sampi_kind *kind = member[i]->kind;
+        if (member[i]->off) continue;
+        if (kind == &SAMPI_TOP_K) {
+            known = i + 1;
+            by_id = false;
+        } else if (kind == &SAMPI_MIN_P) {
+            by_id = by_id && member[i]->u.cut.min_keep <= 1;
+            if (by_id) known = i + 1;
+        } else if (kind != &SAMPI_LOGIT_BIAS && kind != &SAMPI_PENALTIES && kind != &SAMPI_DRY &&
+                   kind != &SAMPI_TOP_N_SIGMA && kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT) {
+            break;
+        }
+    }
+    return known;
+}
+
+/* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
+   then step by step. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *member, int n_members, sampi_row *row,
+                                samp_token *token)
+{
+    sampi_sampler *s = job->s;
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
-    sampi_row row = { sampi_use(), s, logits, NULL, n_vocab, 1.0f, 0.0f, false, 0 };
-    int n = sampi_plan(s, list, 0), i = 0, status = SAMP_OK;
+    int known = sampi_known_members(member, n_members), status = known ? SAMP_OK : SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++) {
+        if (member[i]->off) continue;
+        if (row->floor > -FLT_MAX && sampi_minds_floor(member[i]->kind)) sampi_gather(row, -FLT_MAX);
+        status = sampi_filter_of(member[i]->kind)(row, member[i]);
+    }
+    if (status) return status; /* none of these has a state that a draw changes */
+    if (!row->id) sampi_gather(row, -FLT_MAX);
+    for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
+        if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
+    samp_token_data_array cur = sampi_row_array(row);
+    if (member[known - 1]->kind == &SAMPI_TOP_K) sampi_sort_all(&cur);
+    s->perf.n_steps++;
+    sampi_save_state(s);
+    for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
+    if (!status) status = sampi_check_selected(&cur);
+    if (!status) *token = cur.data[cur.selected].id;
+    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    return sampi_settle(s, status);
+}
+
+/* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
+static int sampi_draw_fast(const sampi_job *job, samp_token *token)
+{
+    sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    sampi_sampler *s = job->s;
+    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    sampi_row row = { sampi_use(), job->work, &s->perf, x,    job->data, job->mask, job->dtype,
+                      NULL,        job->n,    1.0f,     0.0f, -FLT_MAX,  false,     0 };
+    int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
-        return SAMPI_DECLINED;
+        return sampi_draw_part_fast(job, member, n_members, &row, token);
+    if (job->logprobs && list[n - 1]->kind == &SAMPI_ADAPTIVE_P)
+        return SAMPI_DECLINED; /* it draws from other logits */
     sampi_save_state(s);
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
         sampi_fast_select select = list[i]->draft ? NULL : sampi_select_of(list[i]->kind);
+        if (row.floor > -FLT_MAX && sampi_minds_floor(list[i]->kind)) sampi_gather(&row, -FLT_MAX);
         list[i]->at_position = s->position;
         list[i]->at_ordinal = ordinal[list[i]->kind->draws];
         status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
@@ -5824,31 +6828,28 @@ static int sampi_draw_fast(sampi_sampler *s, const float *logits, size_t n_vocab
     }
     if (status == SAMPI_DECLINED && !row.id && (status = sampi_learn(&row)) == SAMP_OK) status = SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) {
+        if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
         samp_token_data_array cur = sampi_row_array(&row);
         s->perf.n_steps++;
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
         if (!status) *token = cur.data[cur.selected].id;
+        if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    } else if (!status && job->logprobs) {
+        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
-    if (status)
-        sampi_restore_state(s);
-    else if (sampi_draws(s))
-        s->position++;
-    return status;
+    return sampi_settle(s, status);
 }
 
 /* ================================================================================================== >>sample */
 
-SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
+static int sampi_reserve(sampi_work *work, size_t n)
 {
-    sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s) return SAMP_E_NULL;
-    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    if (n_vocab <= s->work.n) return SAMP_OK;
-    size_t tiles = (n_vocab + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
-    const size_t bytes[7] = { (n_vocab + 128) * sizeof(samp_token_data), (n_vocab + 32) * sizeof(float),
-                              (n_vocab + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
-                              (32 * tiles + 64) * sizeof(float),         tiles * sizeof(uint64_t),
+    if (n <= work->n) return SAMP_OK;
+    size_t tiles = (n + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
+    const size_t bytes[7] = { (n + 128) * sizeof(samp_token_data), (n + 32) * sizeof(float),
+                              (n + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
+                              (32 * tiles + 64) * sizeof(float),   tiles * sizeof(uint64_t),
                               SAMPI_CHANGES * sizeof(sampi_change) };
     for (int i = 0; i < 7; i++) {
         at[i] = size - 64;
@@ -5856,80 +6857,104 @@ SAMP_API int samp_reserve(samp_sampler *sampler, size_t n_vocab)
     }
     char *block = (char *)SAMP_MALLOC(size), *base;
     if (!block) return SAMP_E_NOMEM;
-    SAMP_FREE(s->work.block);
+    SAMP_FREE(work->block);
     base = block + (64 - (uintptr_t)block % 64) % 64; /* on a cache line */
-    s->work.block = block;
-    s->work.n = n_vocab;
-    s->work.candidate = (samp_token_data *)(void *)(base + at[0]);
-    s->work.w = (uint64_t *)(void *)(base + at[0]);
-    s->work.x = (float *)(void *)(base + at[1]);
-    s->work.id = (int32_t *)(void *)(base + at[2]);
-    s->work.tile = (float *)(void *)(base + at[3]);
-    s->work.scratch = (float *)(void *)(base + at[4]);
-    s->work.sum = (uint64_t *)(void *)(base + at[5]);
-    s->work.change = (sampi_change *)(void *)(base + at[6]);
+    work->block = block;
+    work->n = n;
+    work->candidate = (samp_token_data *)(void *)(base + at[0]);
+    work->w = (uint64_t *)(void *)(base + at[0]);
+    work->x = (float *)(void *)(base + at[1]);
+    work->id = (int32_t *)(void *)(base + at[2]);
+    work->line = (float *)(void *)(base + at[3]);
+    work->scratch = (float *)(void *)(base + at[4]);
+    work->sum = (uint64_t *)(void *)(base + at[5]);
+    work->change = (sampi_change *)(void *)(base + at[6]);
     return SAMP_OK;
 }
 
-/* The definition of a token: the array of all candidates, through the samplers one by one. */
-static int sampi_draw_by_steps(sampi_sampler *s, const float *logits, size_t n_vocab, samp_token *token)
+SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
-    samp_token_data_array cur = { s->work.candidate, n_vocab, -1, false };
-    for (size_t i = 0; i < n_vocab; i++) {
+    if (!s) return SAMP_E_NULL;
+    return n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : sampi_reserve(&((sampi_sampler *)s)->work, n_vocab);
+}
+
+/* The definition of a token: the array of all candidates, through the samplers one by one. */
+static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
+{
+    samp_token_data_array cur = { job->work->candidate, job->n, -1, false };
+    for (size_t i = 0; i < job->n; i++) {
         cur.data[i].id = (samp_token)i;
-        cur.data[i].logit = logits[i] + 0.0f; /* -0 becomes +0 */
+        cur.data[i].logit = sampi_element(job->data, job->dtype, job->mask, i) + 0.0f; /* -0 becomes +0 */
         cur.data[i].p = 0.0f;
     }
     int status = sampi_check(&cur);
-    if (!status) status = sampi_apply(s, &cur, true);
+    if (!status) status = sampi_apply(job->s, &cur, true);
     if (!status) *token = cur.data[cur.selected].id;
+    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
     return status;
 }
 
-static samp_token sampi_draw_any(sampi_sampler *s, const float *logits, size_t n_vocab)
+static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
-    int status = samp_status(&s->base, NULL);
-    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
-    if (!status) status = samp_reserve(&s->base, n_vocab);
-    if (!status) status = sampi_draw_fast(s, logits, n_vocab, &token);
+    int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
-        s->perf.n_steps++;
-        status = sampi_draw_by_steps(s, logits, n_vocab, &token);
+        job->s->perf.n_steps++;
+        status = sampi_draw_by_steps(job, &token);
     }
     return status ? status : token;
 }
 
-static samp_token sampi_sample(samp_sampler *s, const float *logits, size_t n_vocab, bool accept)
+/* Of the logits as given. */
+static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
-    if (!s || !logits) return SAMP_E_NULL;
-    samp_perf_data *perf = &((sampi_sampler *)s)->perf;
-    uint64_t position = ((sampi_sampler *)s)->position;
+    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
+                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
+    if (sampi_learn(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+}
+
+static samp_token sampi_sample(const sampi_job *job)
+{
+    sampi_sampler *s = job->s;
+    uint64_t position = s->position;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    samp_token token = sampi_draw_any((sampi_sampler *)s, logits, n_vocab);
-    int status = token >= 0 && accept ? samp_accept(s, token) : SAMP_OK;
+    samp_token token = sampi_draw_any(job);
+    int status = token >= 0 && job->accept ? samp_accept(&s->base, token) : SAMP_OK;
     if (status) { /* a custom sampler refused the token: as if it had not been drawn */
-        sampi_restore_state((sampi_sampler *)s);
-        ((sampi_sampler *)s)->position = position;
+        sampi_restore_state(s);
+        s->position = position;
         token = status;
     }
-    if (token >= 0) perf->n_sample++;
+    if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
+    if (token >= 0) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
-    perf->t_sample_ns += SAMP_CLOCK() - start;
+    s->perf.t_sample_ns += SAMP_CLOCK() - start;
 #endif
     return token;
 }
 
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, bool accept)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !logits) return SAMP_E_NULL;
+    int status = samp_status(sampler, NULL);
+    if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
+    if (!status) status = samp_reserve(sampler, n_vocab);
+    sampi_job job = { s, &s->work, logits, SAMP_F32, NULL, n_vocab, NULL, accept };
+    return status ? status : sampi_sample(&job);
+}
+
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample(s, logits, n_vocab, true);
+    return sampi_sample_one(s, logits, n_vocab, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample(s, logits, n_vocab, false);
+    return sampi_sample_one(s, logits, n_vocab, false);
 }
 
 /* ================================================================================================== >>verify
@@ -6047,6 +7072,748 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     sampi_set_draft(s, NULL);
     for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
     return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
+/* =================================================================================================== >>batch */
+
+#define SAMPI_MAX_THREADS 256
+
+/* What is wrong with the call itself. */
+static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *g)
+{
+    size_t size = SAMPI_SIZE_OF(g->dtype);
+    if ((int)g->dtype < SAMP_F32 || (int)g->dtype > SAMP_F64) return SAMP_E_DTYPE;
+    if (!g->data) return SAMP_E_NULL;
+    if (g->n_vocab == 0) return SAMP_E_EMPTY;
+    if (g->n_vocab > SAMP_MAX_VOCAB || g->n_threads < 0 || (uintptr_t)g->data % size) return SAMP_E_RANGE;
+    if (g->stride && g->stride < g->n_vocab) return SAMP_E_RANGE;
+    if (g->mask && g->mask_stride && g->mask_stride < (g->n_vocab + 31) / 32) return SAMP_E_RANGE;
+    for (size_t r = 0; r < g->n_rows; r++)
+        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
+    for (size_t r = 0; r < g->n_rows; r++)
+        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return SAMP_E_RANGE; /* twice */
+    return SAMP_OK;
+}
+
+static bool sampi_bad_logprobs(const samp_logprob_set *set)
+{
+    return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
+}
+
+/* One row, in any thread's workspace. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *g, size_t r, sampi_work *work)
+{
+    size_t at = g->row_index ? (size_t)g->row_index[r] : r, stride = g->stride ? g->stride : g->n_vocab;
+    size_t words = g->mask_stride ? g->mask_stride : (g->n_vocab + 31) / 32;
+    samp_logprobs *lp = g->logprobs ? &g->logprobs[r] : NULL;
+    if (!rows[r]) return SAMP_E_NULL;
+    int status = samp_status(rows[r], NULL);
+    if (status) return status;
+    if (g->row_index && g->row_index[r] < 0) return SAMP_E_RANGE;
+    if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
+    if (lp && ((lp->raw.n_top && !lp->raw.top_logprobs) || (lp->processed.n_top && !lp->processed.top_logprobs)))
+        return SAMP_E_NULL;
+    sampi_job job = { (sampi_sampler *)rows[r],
+                      work,
+                      (const char *)g->data + at * stride * SAMPI_SIZE_OF(g->dtype),
+                      g->dtype,
+                      g->mask ? g->mask + r * words : NULL,
+                      g->n_vocab,
+                      lp,
+                      true };
+    return sampi_sample(&job);
+}
+
+/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens. */
+static int sampi_batch_threads(const samp_logits *g)
+{
+    size_t n = 1;
+#ifdef _OPENMP
+    n = (size_t)(g->n_threads ? g->n_threads : omp_get_max_threads());
+    size_t worth = g->n_rows * g->n_vocab >> 18;
+    if (g->n_threads == 0 && n > worth) n = worth;
+#endif
+    if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
+    return n < 1 ? 1 : n > g->n_rows ? (int)g->n_rows : (int)n;
+}
+
+/* A workspace for each thread, from rows that have one; the others make theirs. Returns how many there are. */
+static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *g, sampi_work **work, int n)
+{
+    int have = 0;
+    for (int make = 0; make < 2; make++)
+        for (size_t r = 0; r < g->n_rows && have < n; r++) {
+            sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+            if (w && (w->n >= g->n_vocab) == !make && sampi_reserve(w, g->n_vocab) == SAMP_OK) work[have++] = w;
+        }
+    return have;
+}
+
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
+{
+    sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
+    if (!logits || (logits->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (logits->n_rows == 0) return SAMP_OK;
+    int status = sampi_check_batch(rows, logits);
+    if (status) return status;
+    int n = sampi_batch_work(rows, logits, work, sampi_batch_threads(logits));
+    for (size_t r = 0; n == 0 && r < logits->n_rows; r++)
+        if (rows[r]) return SAMP_E_NOMEM;
+#ifdef _OPENMP
+    if (n > 1) {
+        long long n_rows = (long long)logits->n_rows;
+#pragma omp parallel for num_threads(n) schedule(dynamic, 1)
+        for (long long r = 0; r < n_rows; r++)
+            out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
+        return SAMP_OK;
+    }
+#endif
+    for (size_t r = 0; r < logits->n_rows; r++) out[r] = sampi_batch_row(rows, logits, r, work[0]);
+    return SAMP_OK;
+}
+
+/* =================================================================================================== >>state
+   What a sampler has become, as bytes, little-endian and field by field:
+
+       "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
+
+   A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
+   members' parts. One function per kind counts, writes, checks and reads its part, so there is one place that knows
+   the form; loading checks all the bytes before it reads the first. What can be derived (counts from a window) is not
+   stored but made again. */
+
+#define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
+#define SAMPI_STATE_VERSION 1
+
+/* ---- fingerprint ---- */
+
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    uint64_t pair[2] = { *hash, x };
+    *hash = sampi_checksum(pair, sizeof pair);
+}
+static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
+static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
+
+static void sampi_cut_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.cut.p);
+    sampi_mix(hash, s->u.cut.min_keep);
+}
+static void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.xtc.p);
+    sampi_mix_float(hash, s->u.xtc.t);
+    sampi_mix(hash, s->u.xtc.min_keep);
+}
+static void sampi_top_k_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix(hash, (uint32_t)s->u.top_k.k); }
+static void sampi_sigma_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix_float(hash, s->u.sigma.n); }
+static void sampi_temp_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.temp.t);
+    sampi_mix_float(hash, s->u.temp.delta);
+    sampi_mix_float(hash, s->u.temp.exponent);
+}
+static void sampi_mirostat_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.mirostat.tau);
+    sampi_mix_float(hash, s->u.mirostat.eta);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.mirostat.m);
+}
+static void sampi_adaptive_p_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.adaptive.target);
+    sampi_mix_float(hash, s->u.adaptive.decay);
+}
+static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    sampi_mix(hash, (uint32_t)s->u.bias.n_vocab);
+    sampi_mix(hash, (uint32_t)s->u.bias.n);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        sampi_mix(hash, (uint32_t)bias[i].token);
+        sampi_mix_float(hash, bias[i].bias);
+    }
+}
+static void sampi_penalties_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix_float(hash, s->u.penalties.repeat);
+    sampi_mix_float(hash, s->u.penalties.freq);
+    sampi_mix_float(hash, s->u.penalties.present);
+    sampi_mix(hash, s->u.penalties.ring.cap);
+}
+/* The breakers as the vocabulary spells them. */
+static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
+    const sampi_head *head = sampi_dry_head(s);
+    sampi_mix_float(hash, s->u.dry.multiplier);
+    sampi_mix_float(hash, s->u.dry.base);
+    sampi_mix(hash, (uint32_t)s->u.dry.allowed);
+    sampi_mix(hash, s->u.dry.ring.cap);
+    sampi_mix(hash, s->u.dry.n_tails);
+    sampi_mix(hash, s->u.dry.n_heads);
+    for (size_t i = 0; i < s->u.dry.n_tails; i++) {
+        sampi_mix(hash, (uint32_t)tail[i].n);
+        for (int32_t k = 0; k < tail[i].n; k++) sampi_mix(hash, (uint32_t)tail[i].token[k]);
+    }
+    for (size_t i = 0; i < s->u.dry.n_heads; i++)
+        sampi_mix(hash, (uint64_t)(uint32_t)head[i].token << 32 | (uint32_t)head[i].tail);
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
+
+static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    sampi_mix(hash, s->u.chain.ring.cap);
+    sampi_mix(hash, (uint32_t)s->u.chain.n);
+    for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
+}
+
+/* ---- fields ---- */
+
+typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
+
+typedef struct sampi_io {
+    sampi_io_mode mode;
+    unsigned char *to;         /* where to write; NULL: only count */
+    const unsigned char *from; /* [size] what to check or read */
+    size_t size, at;
+    bool bad; /* once set, nothing more is looked at */
+} sampi_io;
+
+/* An integer of n bytes: x if it is to be written, else what stands there. */
+static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
+{
+    if (io->mode != SAMPI_WRITE) {
+        x = 0;
+        io->bad |= io->size - io->at < n;
+        if (io->bad) return 0;
+        for (size_t i = 0; i < n; i++) x |= (uint64_t)io->from[io->at + i] << 8 * i;
+    } else if (io->to) {
+        for (size_t i = 0; i < n; i++) io->to[io->at + i] = (unsigned char)(x >> 8 * i);
+    }
+    io->at += n;
+    return x;
+}
+
+static void sampi_io_u64(sampi_io *io, uint64_t *x)
+{
+    uint64_t y = sampi_io_int(io, *x, 8);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* at least `least`, a token or -1 */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token least)
+{
+    samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
+    io->bad |= y < least;
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* in [lo, hi]; any value if lo is NaN */
+static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
+{
+    uint32_t u;
+    float y;
+    memcpy(&u, x, 4);
+    u = (uint32_t)sampi_io_int(io, u, 4);
+    memcpy(&y, &u, 4);
+    io->bad |= lo == lo && !(y >= lo && y <= hi);
+    if (io->mode == SAMPI_READ) *x = y;
+}
+
+/* A window of tokens: how many, then the oldest first. */
+static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
+{
+    uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
+    io->bad |= n > r->cap;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token x = io->mode == SAMPI_WRITE ? sampi_ring_at(r, token, n - 1 - i) : 0;
+        sampi_io_token(io, &x, 0);
+        if (io->mode == SAMPI_READ) token[i] = x;
+    }
+    if (io->mode != SAMPI_READ) return;
+    r->size = n;
+    r->head = n < r->cap ? n : 0;
+}
+
+/* How many outputs were drawn (that tells which is next), and the state they come from. */
+static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
+{
+    sampi_io_u64(io, &mt->drawn);
+    if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
+    for (int i = 0; i < 624; i++) {
+        uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
+        if (io->mode == SAMPI_READ) mt->state[i] = x;
+    }
+}
+
+/* ---- the kinds ---- */
+
+static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
+{
+    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
+        child += child + 1 < n && list[child].token < list[child + 1].token;
+        if (list[root].token >= list[child].token) return;
+        sampi_count t = list[root];
+        list[root] = list[child];
+        list[child] = t;
+    }
+}
+
+/* The sorted list of n tokens and how often each occurs -> its length. */
+static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
+    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
+    for (uint32_t i = n; i-- > 1;) {
+        sampi_count t = list[0];
+        list[0] = list[i];
+        list[i] = t;
+        sampi_count_sift(list, 0, i);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if (kept && list[kept - 1].token == list[i].token)
+            list[kept - 1].count++;
+        else
+            list[kept++] = list[i];
+    }
+    return kept;
+}
+
+static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    sampi_io_ring(io, &s->u.penalties.ring, token);
+    if (io->mode == SAMPI_READ)
+        s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
+}
+static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+}
+static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+{
+    bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
+    sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
+}
+static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+{
+    if (s->u.adaptive.target < 0.0f) return; /* plain dist */
+    sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
+    sampi_io_float(io, &s->u.adaptive.total, 1.0f, FLT_MAX);
+    sampi_io_token(io, &s->now.pending, -1);
+    sampi_io_float(io, &s->now.pending_p, 0.0f, 1.0f);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io);
+
+static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
+    for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
+}
+
+typedef struct sampi_keeper {
+    const sampi_kind *kind;
+    void (*settings)(const sampi_sampler *, uint64_t *hash); /* or NULL: it has none */
+    void (*state)(sampi_sampler *, sampi_io *);              /* or NULL: none beyond position and random source */
+} sampi_keeper;
+
+static const sampi_keeper SAMPI_KEEPERS[] = {
+    { &SAMPI_LOGIT_BIAS, sampi_logit_bias_settings, NULL },
+    { &SAMPI_PENALTIES, sampi_penalties_settings, sampi_penalties_state },
+    { &SAMPI_DRY, sampi_dry_settings, sampi_dry_state },
+    { &SAMPI_TOP_N_SIGMA, sampi_sigma_settings, NULL },
+    { &SAMPI_TOP_K, sampi_top_k_settings, NULL },
+    { &SAMPI_TAIL_FREE, sampi_cut_settings, NULL },
+    { &SAMPI_TYPICAL, sampi_cut_settings, NULL },
+    { &SAMPI_TOP_P, sampi_cut_settings, NULL },
+    { &SAMPI_MIN_P, sampi_cut_settings, NULL },
+    { &SAMPI_XTC, sampi_xtc_settings, NULL },
+    { &SAMPI_TEMP, sampi_temp_settings, NULL },
+    { &SAMPI_TEMP_EXT, sampi_temp_settings, NULL },
+    { &SAMPI_SOFTMAX, NULL, NULL },
+    { &SAMPI_GREEDY, NULL, NULL },
+    { &SAMPI_DIST, NULL, NULL },
+    { &SAMPI_MIROSTAT, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_MIROSTAT_V2, sampi_mirostat_settings, sampi_mirostat_state },
+    { &SAMPI_ADAPTIVE_P, sampi_adaptive_p_settings, sampi_adaptive_p_state },
+    { &SAMPI_CHAIN, sampi_chain_settings, sampi_chain_state },
+    { &SAMPI_CUSTOM, NULL, NULL },
+};
+
+/* NULL: its state can't be kept. */
+static const sampi_keeper *sampi_keeper_of(const sampi_sampler *s)
+{
+    if (sampi_is_custom(s) && s->base.ctx) return NULL;
+    for (size_t i = 0; i < sizeof SAMPI_KEEPERS / sizeof SAMPI_KEEPERS[0]; i++)
+        if (SAMPI_KEEPERS[i].kind == s->kind) return &SAMPI_KEEPERS[i];
+    return NULL;
+}
+
+static bool sampi_can_keep(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (!sampi_can_keep(s->u.chain.item[i])) return false;
+    return sampi_keeper_of(s) != NULL;
+}
+
+static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_mix_text(hash, s->kind->name);
+    sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
+    sampi_mix(hash, (uint64_t)s->rng);
+    sampi_mix(hash, s->seed);
+    if (keeper->settings) keeper->settings(s, hash);
+}
+
+static void sampi_io_part(sampi_sampler *s, sampi_io *io)
+{
+    const sampi_keeper *keeper = sampi_keeper_of(s);
+    sampi_io_u64(io, &s->position);
+    if (s->kind->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (keeper->state) keeper->state(s, io);
+}
+
+static uint64_t sampi_fingerprint(const sampi_sampler *s)
+{
+    uint64_t hash = 0;
+    sampi_settings(s, &hash);
+    return hash;
+}
+
+/* All but the checksum. */
+static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
+{
+    io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
+    io->bad |= sampi_io_int(io, SAMPI_STATE_VERSION, 4) != SAMPI_STATE_VERSION;
+    io->bad |= sampi_io_int(io, fingerprint, 8) != fingerprint;
+    if (!io->bad) sampi_io_part(s, io);
+}
+
+static int sampi_state_status(const samp_sampler *s)
+{
+    int status = samp_status(s, NULL);
+    return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
+}
+
+SAMP_API size_t samp_state_size(const samp_sampler *s)
+{
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
+    if (sampi_state_status(s)) return 0;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
+    return io.at + 8;
+}
+
+SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
+    sampi_io_all((sampi_sampler *)(uintptr_t)s, sampi_fingerprint((const sampi_sampler *)s), &io);
+    sampi_io_int(&io, sampi_checksum(bytes, io.at), 8);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
+{
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
+    int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    size_t end = io.at;
+    uint64_t sum = sampi_io_int(&io, 0, 8);
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
+    io.mode = SAMPI_READ;
+    io.at = 0;
+    sampi_io_all((sampi_sampler *)s, fingerprint, &io);
+    return SAMP_OK;
+}
+
+/* ================================================================================================ >>operator
+   samp_random_sample: where running sums of the ordered row would be looked up, the order is never made. The value that
+   a count or a mass is reached at is found digit by digit of its key (sampi_key: floats as integers in order), the
+   highest first: one pass over the row sums how many elements and what mass fall on each digit. The tile maxima tell
+   which tiles a pass may leave out. Ties of the value are then counted out by index. */
+
+#define SAMPI_DIGITS 2048
+
+typedef struct sampi_digit {
+    uint64_t mass;
+    size_t n;
+} sampi_digit;
+
+struct samp_random_sample {
+    samp_dtype result, probs;
+    size_t n;
+};
+
+/* A row in which values are searched. */
+typedef struct sampi_ordered {
+    const float *x; /* [n] no NaN */
+    size_t n;
+    const float *tile; /* [16 * ceil(n / 256)] maxima as the kernel gives them, or NULL */
+    float top, temperature;
+    sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
+} sampi_ordered;
+
+/* Where a search ended: at this key, with so much above it. */
+typedef struct sampi_place {
+    int32_t key;
+    size_t n;
+    uint64_t mass;
+} sampi_place;
+
+static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
+
+/* w [n + 16] of x [n], n <= 256 */
+static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
+{
+    float y[SAMPI_TILE];
+    if (n == SAMPI_TILE) /* a number that the compiler knows makes it use vectors */
+        for (size_t i = 0; i < SAMPI_TILE; i++) y[i] = sampi_op_scale(row, x[i]);
+    else
+        for (size_t i = 0; i < n; i++) y[i] = sampi_op_scale(row, x[i]);
+    sampi_use()->weights(y, n, 0.0f, w);
+}
+
+static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
+{
+    return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+}
+
+static uint64_t sampi_op_total(const sampi_ordered *row)
+{
+    uint64_t w[SAMPI_TILE + 16], total = 0;
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = sampi_op_tile(row, at);
+        sampi_op_weights(row, row->x + at, len, w);
+        for (size_t i = 0; i < len; i++) total += w[i];
+    }
+    return total;
+}
+
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
+{
+    const float *tile = row->tile ? row->tile + at / 16 : NULL;
+    float max = tile ? tile[0] : least;
+    for (int j = 1; tile && j < 16; j++) max = tile[j] > max ? tile[j] : max;
+    return max < least;
+}
+
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift. */
+static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
+{
+    uint64_t w[SAMPI_TILE + 16];
+    float x[SAMPI_TILE + 16], least = sampi_unkey(lo);
+    int32_t id[SAMPI_TILE + 16];
+    uint32_t digit[SAMPI_TILE + 16];
+    memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, least)) continue;
+        size_t m = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), least, INFINITY, x, id), n = 0;
+        for (size_t i = 0; i < m; i++) {
+            uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
+            x[n] = x[i];
+            digit[n] = off >> shift;
+            n += off <= span;
+        }
+        sampi_op_weights(row, x, n, w);
+        for (size_t i = 0; i < n; i++) {
+            row->digit[digit[i]].n++;
+            row->digit[digit[i]].mass += w[i];
+        }
+    }
+}
+
+/* The largest value that `need` elements reach (by_mass: elements of that mass). False if not even all those from
+   `least` on are enough; then *at has their number and mass. */
+static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
+{
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(least);
+    at->key = sampi_key(least);
+    at->n = 0, at->mass = 0;
+    for (int shift = 1; shift > 0;) { /* the key is in [at->key, at->key + span] */
+        shift = 0;
+        while (span >> shift >= SAMPI_DIGITS) shift++;
+        sampi_op_digits(row, at->key, span, shift);
+        uint32_t d = span >> shift;
+        for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
+            at->n += row->digit[d].n;
+            at->mass += row->digit[d].mass;
+            if (d == 0) return false;
+        }
+        at->key = (int32_t)((uint32_t)at->key + (d << shift));
+        span = ((uint32_t)1 << shift) - 1;
+    }
+    return true;
+}
+
+/* The index of the nth (1 = first) element equal to x. */
+static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
+{
+    for (size_t at = 0;; at += SAMPI_TILE) {
+        if (sampi_op_skips(row, at, x)) continue;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++)
+            if (row->x[i] == x && --nth == 0) return i;
+    }
+}
+
+static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+{
+    return sampi_weight(0.0f, sampi_op_scale(row, x));
+}
+
+/* The mass of the k largest; *least = a value that none of them is below, but for those without weight. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *least)
+{
+    sampi_ordered maxima = *row; /* k elements reach what k of these reach */
+    sampi_place at;
+    maxima.x = row->tile;
+    maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
+    maxima.tile = NULL;
+    if (sampi_op_find(&maxima, *least, k, false, &at)) *least = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *least, k, false, &at)) return at.mass;
+    *least = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *least);
+}
+
+/* The sampled index. */
+static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
+{
+    float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    sampi_place at;
+    uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
+    uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
+    uint64_t need = sampi_mass_of(sampi_share((double)random), most);
+    if (topp < 1.0f) {
+        uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
+        if (nucleus < need) need = nucleus;
+    }
+    if (need == 0) need = 1;
+    sampi_op_find(row, least, need, true, &at); /* need <= most, so it is there */
+    float x = sampi_unkey(at.key);
+    uint64_t w = sampi_op_weight(row, x);
+    return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
+}
+
+/* The logits as floats in out [n]; of f64 their distance to the largest, and *top is 0 then. */
+static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
+{
+    const double *wide = (const double *)probs;
+    double max = -INFINITY;
+    if (op->probs != SAMP_F64) {
+        sampi_use()->fetch(probs, op->probs, NULL, 0, op->n, out);
+        return SAMP_OK;
+    }
+    for (size_t i = 0; i < op->n; i++) {
+        if (!(wide[i] <= DBL_MAX)) return SAMP_E_NAN;
+        if (wide[i] > max) max = wide[i];
+    }
+    if (!(max >= -DBL_MAX)) return SAMP_E_EMPTY;
+    for (size_t i = 0; i < op->n; i++) out[i] = (float)(wide[i] - max);
+    return SAMP_OK;
+}
+
+/* How many indices a result can hold; 0: not an integer type. */
+static size_t sampi_op_room(samp_dtype result)
+{
+    switch (result) {
+        case SAMP_I8: return 1 << 7;
+        case SAMP_U8: return 1 << 8;
+        case SAMP_I16: return 1 << 15;
+        case SAMP_U16: return 1 << 16;
+        case SAMP_I32:
+        case SAMP_U32:
+        case SAMP_I64:
+        case SAMP_U64: return SAMP_MAX_VOCAB;
+        default: return 0;
+    }
+}
+
+/* Signed or not, an index has the same bytes. */
+static void sampi_op_write(samp_dtype result, void *to, size_t index)
+{
+    uint8_t i8 = (uint8_t)index;
+    uint16_t i16 = (uint16_t)index;
+    uint32_t i32 = (uint32_t)index;
+    uint64_t i64 = index;
+    switch (result) {
+        case SAMP_I8:
+        case SAMP_U8: memcpy(to, &i8, sizeof i8); break;
+        case SAMP_I16:
+        case SAMP_U16: memcpy(to, &i16, sizeof i16); break;
+        case SAMP_I32:
+        case SAMP_U32: memcpy(to, &i32, sizeof i32); break;
+        default: memcpy(to, &i64, sizeof i64); break;
+    }
+}
+
+static size_t sampi_op_tiles(const samp_random_sample *op) { return (op->n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_op_floats(const samp_random_sample *op) { return op->probs == SAMP_F32 ? 0 : op->n; }
+
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
+    size_t room = sampi_op_room(result);
+    bool floats = probs == SAMP_F32 || probs == SAMP_F16 || probs == SAMP_BF16 || probs == SAMP_F64;
+    samp_random_sample *op = NULL;
+    int bad = !room || !floats                 ? SAMP_E_DTYPE
+              : n == 0                         ? SAMP_E_EMPTY
+              : n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE
+                                               : SAMP_OK;
+    if (!bad && !(op = (samp_random_sample *)SAMP_MALLOC(sizeof *op))) bad = SAMP_E_NOMEM;
+    if (op) op->result = result, op->probs = probs, op->n = n;
+    if (status) *status = bad;
+    return op;
+}
+
+SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
+{
+    const size_t align = 63;
+    if (!op) return 0;
+    return align + SAMPI_DIGITS * sizeof(sampi_digit) +
+           (16 * sampi_op_tiles(op) + sampi_op_floats(op)) * sizeof(float);
+}
+
+SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
+{
+    if (op) SAMP_FREE(op);
+}
+
+static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
+{
+    if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
+    if (!(random >= 0.0f && random < 1.0f) || !(topp >= 0.0f && topp <= 1.0f)) return SAMP_E_RANGE;
+    if (!(temperature >= 0.0f && temperature <= FLT_MAX)) return SAMP_E_RANGE;
+    return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
+}
+
+SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
+                                    void *result, const void *probs, float random, float topp, int32_t topk,
+                                    float temperature)
+{
+    if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
+    if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
+    int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (status) return status;
+    char *base = (char *)workspace + (64 - (uintptr_t)workspace % 64) % 64;
+    sampi_digit *digit = (sampi_digit *)(void *)base;
+    float *tile = (float *)(void *)(digit + SAMPI_DIGITS), *x = tile + 16 * sampi_op_tiles(op);
+    if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
+    sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
+    row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
+    if ((status = sampi_judge(row.top))) return status;
+    bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
+    size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
+    sampi_op_write(op->result, result, index);
+    return SAMP_OK;
 }
 
 /* ====================================================================================================== >>kv

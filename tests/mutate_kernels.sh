@@ -17,21 +17,26 @@ sampi_maxima_scalar|no look for NaN|s/nan |= x\[i\] != x\[i\];//
 sampi_count_scalar|> instead of >=|s/>= least/> least/
 sampi_collect_scalar|> instead of >=|s/>= least/> least/
 sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
-sampi_maxima_avx2|a lane dropped|s/_mm256_max_ps(c, d)/_mm256_max_ps(c, c)/
+sampi_lines_avx2|half a line dropped|s/v\[k\] = _mm256_max_ps(a, b)/v[k] = _mm256_max_ps(a, a)/
+sampi_tile_avx2|no look for NaN in half a tile|s/sampi_lines_avx2(x + 8 \* SAMPI_LINE, nan)/sampi_lines_avx2(x + 8 * SAMPI_LINE, \&a)/
+sampi_pick_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
 sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
 sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 sampi_expf_avx2|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
-sampi_maxima_avx512|a lane dropped|s/maskz_max_ps(0xFFFF, c, d)/maskz_max_ps(0xFFFF, c, c)/
+sampi_two_lines_avx512|half a line dropped|s/max_ps(0xFFFF, low, high)/max_ps(0xFFFF, low, low)/
+sampi_lines_avx512|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
+sampi_pick_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
 sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
 sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
 sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
-sampi_maxima_neon|a lane dropped|s/vld1q_f32(x + i + 4 \* k)/vld1q_f32(x + i + 4 * (k \& 1))/
+sampi_tile_neon|a quarter of a line dropped|s/vld1q_f32(x + 12)/vld1q_f32(x + 8)/
+sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
 sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
 sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
 END

@@ -3,7 +3,7 @@
 set -eu
 dir=$1
 mkdir -p "$dir"
-awk '/^```c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md > "$dir/quick.c"
+awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$dir/quick.c"
 [ "$(wc -l < "$dir/quick.c")" -le 14 ] || { echo "readme: the quick start is too long" >&2; exit 1; }
 "$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -I. "$dir/quick.c" -o "$dir/quick" -lm
 want=$(sed -n 's/.*a\.out` prints `\([^`]*\)`.*/\1/p' README.md)

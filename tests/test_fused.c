@@ -694,6 +694,8 @@ static bool estimate_at_the_cut(player *p, int kind, float t, const float *row, 
     memset(&st, 0, sizeof st);
     if (kind == CUT_TOP_P || kind == CUT_TYPICAL)
         stand_by_mass(p, &st, kind, scaled, n);
+    else if (kind == CUT_TAIL_FREE)
+        stand_by_tail(p, &st, scaled, n);
     else
         stand_alone(p, &st, kind, scaled, n);
     for (int tries = 0; tries < 2000 && !(st.at[i] > 0.005 && st.at[i] < 0.99); tries++) i = below(s, n);
@@ -722,8 +724,7 @@ static bool estimates_at_the_cut(void)
         float t = k % 4 ? (float)(0.2 + unit(&s)) : 1.0f;
         peaked_row(&s, row, n, 10 + below(&s, 90));
         for (size_t i = 0; i < n; i++) scaled[i] = row[i] * (1.0f / t); /* as temp has it */
-        for (int kind = 0; kind < N_CUTS && good; kind++)
-            if (kind != CUT_TAIL_FREE) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
+        for (int kind = 0; kind < N_CUTS && good; kind++) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
     }
     free(row);
     return end(&p, good, "estimates at the cut");
@@ -777,6 +778,71 @@ static bool cuts_at_equality(void)
         }
     }
     return end(&p, good, "cuts at equality");
+}
+
+/* ---- long rows of which the cut keeps many: narrowed down, not sorted ---- */
+
+enum flat_kind { FLAT_NORMAL, FLAT_TIES, FLAT_TWO_VALUES, FLAT_EQUAL, FLAT_FEW_LIKELY, FLAT_MASKED, N_FLAT_KINDS };
+
+static void flat_row(source *s, float *row, size_t n, int kind)
+{
+    float scale = PICK(s, 1.0f, 0.3f, 2.0f, 0.01f), middle = PICK(s, 0.0f, 0.0f, 12.5f, -300.0f, 1e6f);
+    for (size_t i = 0; i < n; i++) {
+        float x = scale * (float)normal(s);
+        if (kind == FLAT_TIES) x = floorf(x * 8.0f) * 0.125f; /* many tokens at either end of what is kept */
+        if (kind == FLAT_TWO_VALUES) x = below(s, 3) ? 0.0f : scale;
+        if (kind == FLAT_EQUAL) x = 0.0f;
+        if (kind == FLAT_FEW_LIKELY && below(s, n) < 40) x += 8.0f;
+        row[i] = kind == FLAT_MASKED && below(s, 2) ? -INFINITY : middle + x;
+    }
+}
+
+/* What comes before the cut: the row stays as it is, is scaled, has changes, or is gathered already. */
+static samp_sampler *before_cut(source *s, size_t n)
+{
+    samp_logit_bias bias[3];
+    for (int i = 0; i < 3; i++) bias[i].token = (samp_token)below(s, n), bias[i].bias = i ? 1.0f : -INFINITY;
+    switch (below(s, 5)) {
+        case 0: return samp_init_temp((float)(0.5 + unit(s)));
+        case 1: return samp_init_logit_bias((int32_t)n, 3, bias);
+        case 2: return samp_init_top_k((int32_t)(n / 4 + below(s, n)));
+        case 3: return samp_init_min_p(1e-6f, 0);
+        default: return samp_init_top_k(0);
+    }
+}
+
+static bool flat_case(player *p, uint64_t seed, int kind)
+{
+    source s = source_seed(seed);
+    size_t n = percent(&s, 25) ? 4097 + below(&s, 12000) : 16385 + below(&s, 20000);
+    size_t min_keep = percent(&s, 60) ? 0 : percent(&s, 70) ? 1 + below(&s, n + 2) : SIZE_MAX;
+    float x = percent(&s, 50) ? (float)unit(&s) + 1e-6f : PICK(&s, 0.9f, 0.95f, 0.99f, 0.9999f, JUST_BELOW_1, 1e-30f);
+    int row_kind = (int)(seed % N_FLAT_KINDS);
+    samp_sampler *cut = kind == CUT_TYPICAL ? samp_init_typical(x, min_keep) : samp_init_tail_free(x, min_keep);
+    samp_sampler *chain = chain_of(before_cut(&s, n), cut, NULL);
+    AT("%s of a flat row, seed %" PRIu64, cut_name[kind], seed);
+    if (seed % 3) { /* an even draw, or the last in order of what is left */
+        samp_chain_add(chain, samp_init_temp(1048576.0f));
+        samp_chain_add(chain, samp_init_dist(6));
+    } else {
+        samp_chain_add(chain, samp_init_xtc(1.0f, 0.0f, 0, 7));
+        samp_chain_add(chain, samp_init_greedy());
+    }
+    flat_row(&s, p->row, n, row_kind);
+    bool good = expect(p, chain, p->row, n, DEFINED, seed);
+    for (uint64_t at = 1; at < 4 && seed % 3 && good; at++) good = expect(p, chain, p->row, n, DEFINED, seed + at);
+    samp_free(chain);
+    return good;
+}
+
+static bool flat_rows(void)
+{
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++)
+        good = flat_case(&p, seed, CUT_TYPICAL) && flat_case(&p, seed, CUT_TAIL_FREE);
+    return end(&p, good, "flat rows");
 }
 
 /* ---- ranks ---- */
@@ -914,6 +980,108 @@ static bool corners(void)
     return end(&p, good, "corners");
 }
 
+/* ---- what a custom sampler in the middle is shown ---- */
+
+static struct {
+    uint64_t look[ISA_MAX + 1]; /* everything in the array, as one number; the definition's first */
+    int n;
+} shown;
+
+static int show_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    if (shown.n <= ISA_MAX) shown.look[shown.n] = custom_look(cur);
+    shown.n++;
+    return SAMP_OK;
+}
+static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL };
+
+/* Samplers before it, most of them of the sorts after which the array is known though it was not there; none that
+   learns from a draw. */
+static samp_sampler *shown_chain(source *s, size_t n)
+{
+    static const int usual[] = { KIND_BIAS,  KIND_PENALTIES, KIND_DRY,      KIND_SIGMA, KIND_TOP_K, KIND_TOP_K,
+                                 KIND_MIN_P, KIND_TEMP,      KIND_TEMP_EXT, KIND_MIN_P, KIND_TOP_K, KIND_TEMP };
+    samp_sampler *chain = samp_chain_init();
+    for (size_t count = 1 + below(s, 4); count > 0; count--) {
+        int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, KIND_MIROSTAT);
+        samp_sampler *one = make_kind(s, kind, n);
+        samp_chain_add(chain, percent(s, 10) ? chain_of(one, make_kind(s, KIND_TEMP, n), NULL) : one);
+    }
+    samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
+    if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
+    if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? KIND_DIST : KIND_GREEDY, n));
+    return chain;
+}
+
+static bool shown_case(player *p, uint64_t seed)
+{
+    source s = source_seed(seed);
+    size_t n = percent(&s, 97) ? make_length(&s, 3000) : 4097 + below(&s, 3000);
+    samp_sampler *chain = shown_chain(&s, n);
+    AT("what a custom sampler is shown, seed %" PRIu64, seed);
+    for (size_t i = below(&s, 20); i > 0; i--) samp_accept(chain, (samp_token)below(&s, n < 8 ? n : 8));
+    make_row(&s, p->row, n);
+    if (percent(&s, 10)) p->row[below(&s, n)] = PICK(&s, 0.0f, -0.0f, -1.4e-45f, 1.4e-45f);
+    shown.n = 0;
+    bool good = expect(p, chain, p->row, n, DEFINED, seed);
+    bool same = shown.n == 0 || shown.n == 1 + p->isa.n;
+    for (int i = 1; i < shown.n && same; i++) same = shown.look[i] == shown.look[0];
+    if (good && !same) {
+        report_case(p, chain, p->row, n);
+        printf("shown another array, or not as often: %d times\n%s\n%s", shown.n, at_work, p->report);
+        p->report_len = 0;
+    }
+    samp_free(chain);
+    return good && same;
+}
+
+/* The array of all candidates was not even made: its end is as it was. */
+static bool shown_without_array(void)
+{
+    enum { N = 4000 };
+    static float row[N];
+    bool good = true;
+    for (int i = 0; i < 2; i++) {
+        samp_sampler *chain = chain_of(samp_init_temp(0.7f), i ? samp_init_min_p(0.5f, 1) : samp_init_top_k(5),
+                                       samp_init_custom(&show_iface, NULL));
+        source s = source_seed(5);
+        samp_chain_add(chain, samp_init_dist(6));
+        normal_row(&s, row, N, 2.0);
+        good &= samp_reserve(chain, N) == SAMP_OK;
+        samp_token_data *last = &((sampi_sampler *)chain)->work.candidate[N - 1];
+        last->id = -7;
+        good &= samp_draw(chain, row, N) >= 0 && last->id == -7;
+        samp_free(chain);
+    }
+    return good;
+}
+
+/* A sampler that is off checks the array all the same: also one behind what the user's sampler has spoilt. */
+static bool off_behind_custom(player *p)
+{
+    custom spoil = { CUSTOM_SPOIL, 1, -1 };
+    samp_sampler *chain = chain_of(samp_init_top_k(5), samp_init_dist(6), custom_make(spoil));
+    source s = source_seed(7);
+    samp_chain_add(chain, samp_init_temp(1.0f));
+    normal_row(&s, p->row, 300, 2.0);
+    AT("an array with a NaN before a sampler that is off");
+    bool good = expect(p, chain, p->row, 300, SAMP_E_NAN, 1);
+    samp_free(chain);
+    return good;
+}
+
+static bool custom_is_shown_the_same(void)
+{
+    player p;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    bool good = shown_without_array();
+    if (!good) printf("the array of all candidates was made\n");
+    good = good && off_behind_custom(&p);
+    for (uint64_t seed = 1; seed <= (quick() ? 500 : 10000) && good; seed++) good = shown_case(&p, seed);
+    return end(&p, good, "a custom sampler is shown the same");
+}
+
 /* ------------------------------------------------------------------------------------- arguments, changes */
 
 /* The length is no part of a chain: rows grow and shrink, and no old row shows through. */
@@ -970,9 +1138,11 @@ static bool bad_calls(void)
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
     X(cuts_at_equality)                                                                                              \
+    X(flat_rows)                                                                                                     \
     X(every_element_at_rank_k)                                                                                       \
     X(every_element_with_state)                                                                                      \
     X(corners)                                                                                                       \
+    X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \

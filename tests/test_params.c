@@ -706,14 +706,243 @@ static void test_copied(void **state)
     same_draws(chain, build(&q));
 }
 
+/* ------------------------------------------------------------------------------------ named orders, updating */
+
+static void test_named_orders(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.temp = 0.5f;
+    p.penalty_repeat = 1.3f;
+    samp_sampler *usual = build(&p);
+    p.order = SAMP_ORDER_LLAMA;
+    same_draws(build(&p), usual);
+    p.order = SAMP_ORDER_CANONICAL;
+    p.seed = 3;
+    assert_members(&p, "logit-bias penalties dry temp-ext top-n-sigma top-k typical top-p min-p xtc dist");
+}
+
+/* Each disabled value alone leaves the greedy tokens as they are. */
+static void test_disabled_values(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 14; which++) {
+        samp_params p = samp_default_params(), q;
+        p.top_k = 0, p.top_p = 1, p.min_p = 0, p.temp = 0;
+        q = p;
+        if (which == 0) q.top_k = -5;
+        if (which == 1) q.top_k = 0;
+        if (which == 2) q.top_p = 1;
+        if (which == 3) q.min_p = 0;
+        if (which == 4) q.typ_p = 1;
+        if (which == 5) q.tfs_z = 1;
+        if (which == 6) q.top_n_sigma = 0;
+        if (which == 7) q.xtc_probability = 0;
+        if (which == 8) q.penalty_repeat = 1;
+        if (which == 9) q.penalty_last_n = 0, q.penalty_repeat = 2;
+        if (which == 10) q.dry_multiplier = 0;
+        if (which == 11) q.dynatemp_range = 0;
+        if (which == 12) q.logit_bias = NULL, q.n_logit_bias = 0;
+        if (which == 13) q.order = SAMP_ORDER_CANONICAL;
+        samp_sampler *a = build(&p), *b = build(&q);
+        for (uint64_t i = 0; i < 60; i++) {
+            float logits[N];
+            size_t best = 0;
+            row(logits, i);
+            for (size_t k = 1; k < N; k++)
+                if (logits[k] > logits[best]) best = k;
+            assert_int_equal(samp_sample(a, logits, N), best);
+            assert_int_equal(samp_sample(b, logits, N), best);
+        }
+        samp_free(a);
+        samp_free(b);
+    }
+}
+
+static const char *const no_breakers[] = { NULL };
+
+static samp_params random_params(test_rng *rng)
+{
+    samp_params p = samp_default_params();
+    p.seed = test_u64(rng);
+    p.dry_breakers = no_breakers;
+    p.n_vocab = N;
+    p.top_k = (int32_t)test_below(rng, 60);
+    p.temp = test_below(rng, 5) ? 0.3f + (float)test_below(rng, 10) / 5.0f : 0.0f;
+    p.penalty_last_n = (int32_t)test_below(rng, 40);
+    if (test_below(rng, 2)) p.penalty_repeat = 1.5f;
+    if (test_below(rng, 2)) p.penalty_freq = 0.5f;
+    if (test_below(rng, 3) == 0) p.dry_multiplier = 2, p.dry_penalty_last_n = (int32_t)test_below(rng, 30);
+    if (test_below(rng, 3) == 0) p.xtc_probability = 0.5f;
+    if (test_below(rng, 4) == 0) p.mirostat = 1 + (int32_t)test_below(rng, 2);
+    if (test_below(rng, 4) == 0) p.adaptive_target = 0.4f;
+    if (test_below(rng, 3) == 0) p.rng = SAMP_RNG_MT19937;
+    if (test_below(rng, 2)) p.order = SAMP_ORDER_CANONICAL;
+    return p;
+}
+
+static void draw_n(samp_sampler *chain, uint64_t from, uint64_t n)
+{
+    for (uint64_t i = from; i < from + n; i++) {
+        float logits[N];
+        row(logits, i);
+        assert_true(samp_sample(chain, logits, N) >= 0);
+    }
+}
+
+/* The same parameters again, in the middle: nothing happens. */
+static void test_update_same(void **state)
+{
+    (void)state;
+    test_rng rng = test_rng_make(11);
+    for (int i = 0; i < 400; i++) {
+        samp_params p = random_params(&rng);
+        samp_sampler *chain = build(&p);
+        draw_n(chain, 0, 1 + test_below(&rng, 50));
+        samp_sampler *twin = samp_clone(chain);
+        assert_ok(samp_chain_update(chain, &p));
+        assert_int_equal(samp_get_position(chain), samp_get_position(twin));
+        same_draws(chain, twin);
+    }
+}
+
+/* Other parameters: as a chain that had them from the start and was told of the same tokens. */
+static void test_update_other(void **state)
+{
+    (void)state;
+    test_rng rng = test_rng_make(12);
+    for (int i = 0; i < 400; i++) {
+        samp_params p = random_params(&rng), q = random_params(&rng);
+        samp_token seen[64];
+        p.penalty_last_n = q.penalty_last_n = 50; /* all that was seen */
+        p.penalty_repeat = 1.1f;
+        p.dry_multiplier = q.dry_multiplier = 1;
+        p.dry_penalty_last_n = q.dry_penalty_last_n = 50;
+        p.mirostat = q.mirostat = 0; /* mu and the averages are kept, so these would differ */
+        p.adaptive_target = q.adaptive_target = -1;
+        p.rng = q.rng = SAMP_RNG_PHILOX;
+        if (i % 2) p.penalty_repeat = 1, p.penalty_freq = 0, p.dry_multiplier = 0; /* off: from samp_prev */
+        samp_sampler *chain = build(&p), *other = build(&q);
+        draw_n(chain, 0, 1 + test_below(&rng, 50));
+        size_t n = samp_prev(chain, seen, 64);
+        for (size_t k = 0; k < n; k++) assert_ok(samp_accept(other, seen[k]));
+        assert_ok(samp_set_position(other, samp_get_position(chain)));
+        assert_ok(samp_chain_update(chain, &q));
+        same_draws(chain, other);
+    }
+}
+
+static float mu_of(samp_sampler *chain)
+{
+    samp_sampler *last = samp_chain_get(chain, samp_chain_n(chain) - 1);
+    return ((sampi_sampler *)last)->now.mu;
+}
+
+static void test_update_learnt(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.mirostat = 2;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 20);
+    float mu = mu_of(chain);
+    assert_true(mu != 2 * p.mirostat_tau);
+    p.mirostat_eta = 0.5f;
+    assert_ok(samp_chain_update(chain, &p));
+    assert_true(mu_of(chain) == mu);
+    p.mirostat = 1, p.n_vocab = N; /* another sampler: it begins */
+    assert_ok(samp_chain_update(chain, &p));
+    assert_true(mu_of(chain) == 2 * p.mirostat_tau);
+    samp_free(chain);
+}
+
+static void test_update_bad(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), q = p;
+    p.penalty_repeat = 1.2f;
+    samp_sampler *chain = build(&p), *dist = samp_init_dist(1), *bad = NULL;
+    draw_n(chain, 0, 9);
+    samp_sampler *twin = samp_clone(chain);
+    q.top_p = 1.5f;
+    assert_int_equal(samp_chain_update(chain, &q), SAMP_E_RANGE);
+    q = p, q.min_p = NAN;
+    assert_int_equal(samp_chain_update(chain, &q), SAMP_E_NAN);
+    assert_int_equal(samp_chain_update(chain, NULL), SAMP_E_NULL);
+    assert_int_equal(samp_chain_update(NULL, &p), SAMP_E_NULL);
+    assert_int_equal(samp_chain_update(dist, &p), SAMP_E_RANGE);
+    bad = samp_chain_from_params(&q, NULL);
+    assert_int_equal(samp_chain_update(bad, &p), SAMP_E_NAN);
+    same_draws(chain, twin);
+    samp_free(dist);
+    samp_free(bad);
+}
+
+/* Rows join, leave and move; one has bad parameters. */
+static void test_batch_from_params(void **state)
+{
+    (void)state;
+    samp_params p[4], bad = samp_default_params();
+    samp_sampler *rows[4] = { NULL, NULL, NULL, NULL }, *twin[4];
+    int status[4];
+    for (int r = 0; r < 4; r++) {
+        p[r] = samp_default_params();
+        p[r].seed = (uint64_t)r;
+        p[r].penalty_repeat = 1.1f;
+        p[r].temp = r == 2 ? 0.0f : 0.7f;
+    }
+    bad.temp = -1;
+    assert_int_equal(samp_batch_from_params(NULL, p, 1, NULL), SAMP_E_NULL);
+    assert_int_equal(samp_batch_from_params(rows, NULL, 1, status), SAMP_E_NULL);
+    assert_ok(samp_batch_from_params(rows, p, 4, status));
+    for (int r = 0; r < 4; r++) {
+        assert_ok(status[r]);
+        draw_n(rows[r], 0, 5);
+        twin[r] = samp_clone(rows[r]);
+    }
+    samp_free(rows[1]); /* one leaves, the last one takes its place, and a new one joins there */
+    rows[1] = rows[3];
+    rows[3] = NULL;
+    samp_params now[4] = { p[0], p[3], bad, p[1] };
+    assert_int_equal(samp_batch_from_params(rows, now, 4, status), SAMP_E_RANGE);
+    assert_int_equal(status[2], SAMP_E_RANGE);
+    assert_ok(status[0] | status[1] | status[3]);
+    samp_sampler *fresh = samp_chain_from_params(&p[1], NULL);
+    same_draws(rows[0], twin[0]);
+    same_draws(rows[1], twin[3]);
+    same_draws(rows[2], twin[2]);
+    same_draws(rows[3], fresh);
+    samp_free(twin[1]);
+    rows[0] = NULL;
+    assert_int_equal(samp_batch_from_params(rows, &bad, 1, status), SAMP_E_RANGE);
+    assert_null(rows[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_defaults),  cmocka_unit_test(test_default_chain), cmocka_unit_test(test_bad_fields),
-        cmocka_unit_test(test_bad_pairs), cmocka_unit_test(test_null),          cmocka_unit_test(test_zeroed),
-        cmocka_unit_test(test_order),     cmocka_unit_test(test_order_bad),     cmocka_unit_test(test_tfs),
-        cmocka_unit_test(test_greedy),    cmocka_unit_test(test_mirostat),      cmocka_unit_test(test_adaptive),
-        cmocka_unit_test(test_values),    cmocka_unit_test(test_dry_breakers),  cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_default_chain),
+        cmocka_unit_test(test_bad_fields),
+        cmocka_unit_test(test_bad_pairs),
+        cmocka_unit_test(test_null),
+        cmocka_unit_test(test_zeroed),
+        cmocka_unit_test(test_order),
+        cmocka_unit_test(test_order_bad),
+        cmocka_unit_test(test_tfs),
+        cmocka_unit_test(test_greedy),
+        cmocka_unit_test(test_mirostat),
+        cmocka_unit_test(test_adaptive),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_dry_breakers),
+        cmocka_unit_test(test_copied),
+        cmocka_unit_test(test_named_orders),
+        cmocka_unit_test(test_disabled_values),
+        cmocka_unit_test(test_update_same),
+        cmocka_unit_test(test_update_other),
+        cmocka_unit_test(test_update_learnt),
+        cmocka_unit_test(test_update_bad),
+        cmocka_unit_test(test_batch_from_params),
     };
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);
 }

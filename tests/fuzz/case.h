@@ -39,7 +39,7 @@ typedef struct isa_list {
     isa_table table[ISA_MAX];
 } isa_list;
 
-static isa_list isa_all(void)
+__attribute__((unused)) static isa_list isa_all(void)
 {
     isa_list list = { 0, { NULL }, { NULL } };
     static const char *const known[ISA_MAX] = { "scalar", "avx2", "avx512", "neon" };
@@ -197,7 +197,7 @@ enum { REAL_WIDTH = 32768, REAL_ROWS = 16 };
 static const uint16_t *real_rows; /* [REAL_ROWS][REAL_WIDTH] f16, or NULL */
 
 /* The model's own rows; without the file, other rows take their place. */
-static bool real_rows_load(const char *path)
+__attribute__((unused)) static bool real_rows_load(const char *path)
 {
     static uint16_t half[(size_t)REAL_ROWS * REAL_WIDTH];
     FILE *f = fopen(path, "rb");
@@ -664,19 +664,6 @@ static samp_sampler *make_custom(source *s)
 
 /* ------------------------------------------------------------------------------------------------- chains */
 
-/* A tail_free goes step by step from there on, and so does a typical in a short row: not too many of these.
-   */
-static bool keep_stage(source *s, int kind)
-{
-    return (kind != KIND_TAIL_FREE && kind != KIND_TYPICAL) || percent(s, 25);
-}
-
-static int make_stage(source *s)
-{
-    int kind = (int)below(s, N_STAGES);
-    return keep_stage(s, kind) ? kind : KIND_TEMP;
-}
-
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
@@ -695,7 +682,7 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
         else if (customs && percent(s, 25))
             samp_chain_add(chain, make_custom(s));
         else
-            samp_chain_add(chain, make_kind(s, percent(s, 95) ? make_stage(s) : (int)below(s, N_KINDS), n));
+            samp_chain_add(chain, make_kind(s, (int)below(s, percent(s, 95) ? N_STAGES : N_KINDS), n));
     }
     if (depth ? percent(s, 30) : percent(s, 93)) samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
@@ -712,7 +699,7 @@ static samp_sampler *make_usual_chain(source *s, size_t n)
     bool temp_first = percent(s, 25), customs = percent(s, 10);
     if (temp_first) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
-        if (percent(s, share) && keep_stage(s, usual[i])) samp_chain_add(chain, make_kind(s, usual[i], n));
+        if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
     if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
@@ -778,7 +765,7 @@ typedef struct player {
     size_t report_len;
 } player;
 
-static bool player_make(player *p, isa_list isa, size_t longest)
+__attribute__((unused)) static bool player_make(player *p, isa_list isa, size_t longest)
 {
     memset(p, 0, sizeof *p);
     p->isa = isa;
@@ -964,7 +951,7 @@ static bool play_rows(player *p, source *s, band *b, size_t n, int steps)
 }
 
 /* One case: a chain with a past, and up to eight rows of about n tokens. */
-static bool play(player *p, source *s, size_t n, int max_steps)
+__attribute__((unused)) static bool play(player *p, source *s, size_t n, int max_steps)
 {
     band b = { make_chain(s, n), { NULL }, percent(s, 80) };
     int steps = percent(s, 50) ? 1 : 1 + (int)below(s, (uint64_t)max_steps);
