@@ -396,8 +396,8 @@ static void test_ratio_executors(void **state)
         assert_ok(samp_chain_add(slow, make_custom()));
         for (int32_t k = 0; k < samp_chain_n(chain); k++)
             assert_ok(samp_chain_add(slow, samp_clone(samp_chain_get(chain, k))));
-        float logits[(MAX_DRAFT + 1) * N], probs[MAX_DRAFT * N];
-        samp_token tokens[MAX_DRAFT], ids[MAX_DRAFT * N], out[MAX_DRAFT + 1], again[MAX_DRAFT + 1];
+        static float logits[(MAX_DRAFT + 1) * N], probs[MAX_DRAFT * N];
+        static samp_token tokens[MAX_DRAFT], ids[MAX_DRAFT * N], out[MAX_DRAFT + 1], again[MAX_DRAFT + 1];
         form kind = (form)(i % 3);
         samp_draft draft = { MAX_DRAFT, tokens, kind == CERTAIN ? NULL : probs, kind == SPARSE ? ids : NULL, N };
         samp_token last = -1;
