@@ -9,7 +9,7 @@ B := build
 WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-TEST_DEPS := sampling.h tests/test.h tests/makers.h $(wildcard tests/data/* tests/fuzz/*.h bench/*.h)
+TEST_DEPS := sampling.h $(wildcard tests/*.h tests/data/* tests/fuzz/*.h bench/*.h)
 # asked when a recipe runs: make deps may just have installed one
 COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
 
@@ -33,7 +33,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 # ---------------------------------------------------------------------------------------------------- tests
 
 ## test: build and run the tests, installing what they need
-test: need-deps run-tests test-compile test-namespace
+test: need-deps run-tests test-compile test-namespace test-demo
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -55,6 +55,10 @@ test-compile: tests/compile.sh sampling.h | $(B)
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/namespace.sh sampling.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+
+## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
+test-demo: tests/demo.sh $(B)/tales
+	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
 ## test-readme: the README's quick start compiles and prints what it says
 test-readme: tests/readme.sh README.md sampling.h | $(B)
@@ -161,5 +165,5 @@ clean:
 $(B) $(B)/san:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-flags test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         test-fused-long fuzz-regress fuzz test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -40,14 +40,16 @@
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
        >>chain  >>fast  >>sample  >>batch                              applying them, and samp_sample itself
-       >>state  >>operator                                             what a sampler has become, as bytes; sampling
-                                                                       as an operator, without samplers
+       >>verify  >>state  >>operator                                   drafts; what a sampler has become, as bytes;
+                                                                       sampling as an operator, without samplers
+       >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
+       SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON           leave these kernels out
 
@@ -302,6 +304,20 @@ typedef struct samp_logits {
     int32_t n_threads;       /* 0: OpenMP's choice; without OpenMP there is one */
 } samp_logits;
 
+/* Tokens that something cheaper proposes to follow, and what it drew them from: for samp_verify. */
+typedef struct samp_draft {
+    size_t n;                 /* how many; 0 is allowed */
+    const samp_token *tokens; /* [n] each in [0, n_vocab) */
+    const float *probs;       /* [n x n_vocab], or [n x n_top] with ids: in [0, 1]; NULL: each token was certain */
+    const samp_token *ids; /* [n x n_top] the tokens that probs belong to, the others had 0; NULL: probs is dense */
+    size_t n_top;          /* with ids: >= 1 */
+} samp_draft;
+
+typedef enum samp_verify_method {
+    SAMP_VERIFY_EXACT = 0, /* the tokens that there would be without a draft */
+    SAMP_VERIFY_RATIO = 1  /* their distribution, and more of the draft is accepted */
+} samp_verify_method;
+
 /* What samp_perf() reports. */
 typedef struct samp_perf_data {
     uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
@@ -342,6 +358,25 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               chains of the batch get theirs. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
+/* samp_verify -- how much of a draft is right? Samples and accepts row after row, as long as the draft's token comes
+   out; then one token more.
+     in       logits [n + 1 x n_vocab]: row i is what the model says behind i tokens of the draft
+     out      [n + 1] the tokens of the draft that are accepted, then the next one; then -1
+     Exact    out is what samp_sample would give row by row, with any sampler and random source; probs are not used.
+     Ratio    with p what the chain leaves its last sampler to draw from, and q the draft's: accept the draft's token x
+              if u q(x) < p(x), u uniform in [0, 1), else draw from max(0, p - q), or from p where that is 0 everywhere.
+              If the chain selects with greedy or a custom sampler it is the same as exact.
+     Returns  how many are accepted, a. If row a (> 0) can't be sampled, out[a] is its status, the tokens before count.
+              Negative, and nothing has changed: the status of row 0; SAMP_E_NULL; SAMP_E_RANGE: a token or id, n_top,
+              method, a probability outside [0, 1]; SAMP_E_NAN: a probability; SAMP_E_UNSUPPORTED: ratio with MT19937.
+     State    that of a + 1 samp_sample calls: positions of rejected tokens are not used up.
+     Draws    Ratio: 128 bits of its own kind at each position, instead of the last sampler's.
+     Cost     Ratio: as samp_apply from the last sampler on; with ids, n_top steps for each candidate then.
+     Source   Leviathan et al. 2023, "Fast inference from transformers via speculative decoding"; vLLM's rejection
+              sampler (a certain token: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
+SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out);
 
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
@@ -657,6 +692,162 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature);
 
+#ifdef SAMPLING_KV
+/* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
+
+/* A cell holds the keys and values of one token. */
+typedef struct samp_kv_cell {
+    int32_t pos;   /* the token's position; -1 = the cell is free */
+    int32_t delta; /* how far it has moved since its keys were made or rotated: for samp_kv_update to catch up */
+    uint64_t seq;  /* bit s: sequence s has this token; 0 in a free cell */
+} samp_kv_cell;
+
+/* A cache. Read it; only the functions below change it, and what follows these members is private. */
+typedef struct samp_kv {
+    uint32_t size;       /* cells */
+    uint32_t used;       /* cells that are not free */
+    uint32_t head;       /* where the next search for a slot begins; after one, the slot's first cell */
+    uint32_t n;          /* cells that attention has to look at, from 0 on: set by find_slot, update and state_load */
+    bool has_shift;      /* some cell may have a delta */
+    bool do_defrag;      /* the next samp_kv_update defragments */
+    samp_kv_cell *cells; /* [size] */
+} samp_kv;
+
+/* How keys carry positions: pair i = 0, 1, ... of a head's elements is a point in the plane, turned by the angle
+   pos * theta^(-2 i / n_rot) radians (Su et al. 2021, RoPE). */
+typedef enum samp_kv_rope {
+    SAMP_ROPE_NONE = 0,     /* they don't, or not this way */
+    SAMP_ROPE_ADJACENT = 1, /* pair i is elements 2 i and 2 i + 1 (Llama's own weights) */
+    SAMP_ROPE_HALF = 2      /* pair i is elements i and i + n_rot / 2 (GPT-NeoX, Hugging Face) */
+} samp_kv_rope;
+
+/* Zero in any field but the first means "the default". */
+typedef struct samp_kv_params {
+    uint32_t n_cells;         /* 1 .. 2^26 */
+    uint32_t n_seq_max;       /* sequences are 0 .. n_seq_max - 1; 1 .. 64, 0: 64 */
+    uint32_t padding;         /* n is a multiple of it, or all cells; 1 .. 2^16, 0: 32 */
+    uint32_t n_layer;         /* 0 .. 4096; 0: cells only, no buffers */
+    const uint32_t *n_embd_k; /* [n_layer] elements of a token's keys, all key-value heads together; 1 .. 2^20 */
+    const uint32_t *n_embd_v; /* [n_layer] the same of its values */
+    samp_dtype type_k;        /* SAMP_F32 or SAMP_F16 */
+    samp_dtype type_v;
+    bool v_trans;           /* values are transposed: [n_embd_v x n_cells] */
+    samp_kv_rope rope;      /* SAMP_ROPE_NONE: a shift leaves the keys as they are */
+    uint32_t n_embd_head;   /* with rope: elements of one head's key, a divisor of every n_embd_k */
+    uint32_t n_rot;         /* with rope: how many of them are rotated, from the first on; even; 0: n_embd_head */
+    float rope_theta;       /* with rope: > 0 and finite; 0: 10000 */
+    float defrag_threshold; /* samp_kv_update defragments if holes / cells up to the last used one are more; [0, 1);
+                               0: only when asked */
+    void *memory;           /* for the buffers, aligned to 64 bytes; NULL: they are in the cache's own block */
+    size_t memory_size;     /* >= samp_kv_size */
+} samp_kv_params;
+
+/* Tokens to be decoded together. */
+typedef struct samp_kv_batch {
+    uint32_t n_tokens;
+    const int32_t *pos;  /* [n_tokens] 0 .. 2^31 - 2 */
+    const uint64_t *seq; /* [n_tokens] the sequences that have this token: bit s = sequence s, at least one */
+} samp_kv_batch;
+
+typedef enum samp_kv_slot {
+    SAMP_KV_RUN = 0,      /* neighbouring cells */
+    SAMP_KV_SCATTERED = 1 /* neighbouring cells, or any free ones if no run is long enough */
+} samp_kv_slot;
+
+/* samp_kv_check_params -- SAMP_OK, or why not: SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NAN, SAMP_E_DTYPE, SAMP_E_WORKSPACE
+   (memory_size); *field (may be NULL) names the member. */
+SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field);
+
+/* samp_kv_size -- the bytes of the buffers; *k and *v (may be NULL) get those of the keys and of the values. Each layer
+   has n_cells * n_embd * (2 or 4) bytes, rounded up to 64. 0 if the parameters are bad (`memory` does not count). */
+SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v);
+
+/* samp_kv_init -- an empty cache, its buffers all zero.
+     Returns  the cache, or NULL: *status (may be NULL) is that of samp_kv_check_params, or SAMP_E_NOMEM.
+     Memory   one block: samp_kv_size (unless it is yours) and 16 bytes per cell. No other function allocates.
+     Threads  one at a time.   Free with samp_kv_free (NULL is fine). */
+SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status);
+SAMP_API void samp_kv_free(samp_kv *kv);
+
+/* samp_kv_clear -- all cells are free, as after samp_kv_init. The buffers stay as they are. */
+SAMP_API void samp_kv_clear(samp_kv *kv);
+
+/* samp_kv_find_slot -- give the tokens of a batch their cells.
+     Search   begins at head, or at 0 if head > used + 2 n_tokens; wraps; fails after a full turn. head is then the
+              first cell, and stays there until the next search or until a cell before it becomes free.
+     out      cells [n_tokens] (may be NULL): the cell of each token. SAMP_KV_RUN: head, head + 1, ...; scattered ones
+              go up from head and wrap.
+     Range    a token's position lies behind all that its sequences have, in the cache and before it in the batch.
+     Returns  SAMP_OK; SAMP_E_FULL: no such cells are free; SAMP_E_NULL; SAMP_E_RANGE: n_tokens (0, or more than the
+              cache has), a position, a sequence or the kind of slot. After an error nothing has changed.
+     Source   llama.cpp's llama_kv_cache_find_slot. */
+SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells);
+
+/* Operations on a sequence, as in llama.h. Common to all:
+     Range    positions [p0, p1); p0 < 0: from the start, p1 < 0: to the end.
+     Returns  SAMP_OK (also if nothing is in the range); SAMP_E_NULL; SAMP_E_RANGE: an unknown sequence, or p0 > p1.
+              After an error nothing has changed.
+     head     goes back to the first cell that becomes free, if that is before it.   Cost  O(size).
+
+   samp_kv_seq_rm -- forget these tokens; seq < 0: in all sequences. A cell that no sequence has is free.
+   samp_kv_seq_cp -- dst has the tokens of src too (a fork): the cells are shared, nothing is copied. What dst had
+     before stays.
+   samp_kv_seq_keep -- forget all other sequences.
+   samp_kv_seq_add -- move positions by delta; samp_kv_update will rotate the keys. A token moved below 0 is forgotten.
+     Other sequences that share a cell move with it. A position above 2^31 - 2 is SAMP_E_RANGE.
+   samp_kv_seq_div -- divide positions by d >= 1, rounded down; otherwise as samp_kv_seq_add. */
+SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1);
+SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1);
+SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq);
+SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta);
+SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d);
+
+/* samp_kv_seq_pos_min, samp_kv_seq_pos_max -- the smallest and the largest position of a sequence; -1 if it has none
+   (or kv is NULL), SAMP_E_RANGE if it is unknown. */
+SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq);
+SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq);
+
+/* samp_kv_keys, samp_kv_values -- a layer's buffer, for kernels of your own: keys [size x n_embd_k], values
+   [size x n_embd_v], or [n_embd_v x size] with v_trans. NULL: no such layer. */
+SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer);
+SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer);
+
+/* samp_kv_put, samp_kv_get -- write or read what one cell has in one layer: k [n_embd_k], v [n_embd_v]; either may be
+   NULL. f16 is rounded to nearest, ties to even.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (layer, cell). */
+SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v);
+SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v);
+
+/* samp_kv_update -- bring the buffers up to date; before each batch, or when something has changed.
+     Shift    turns the keys of every cell with a delta by delta positions, in double, and rounds them to their type;
+              then delta is 0.
+     Defrag   if asked for, or above defrag_threshold: the used cells become 0 .. used - 1. Only those behind move, in
+              order, to the first holes. head = used (0 if full).
+     Returns  SAMP_OK, SAMP_E_NULL. Without a shift and a reason to defragment it does nothing.
+   samp_kv_defrag -- ask the next samp_kv_update for it. SAMP_OK, SAMP_E_NULL. */
+SAMP_API int samp_kv_update(samp_kv *kv);
+SAMP_API int samp_kv_defrag(samp_kv *kv);
+
+/* samp_kv_mask -- which of the first n cells each token of a batch attends to: those that all its sequences have, at
+   its position or before (causal attention). Call it after samp_kv_find_slot, when the batch has its cells.
+     out      bits [n_tokens x ceil(n / 32)]: bit c % 32 of word c / 32 is cell c, the bits behind n are 0;
+              bias [n_tokens x n]: 0, or -infinity where the bit is not set. Either may be NULL.
+     Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE as samp_kv_find_slot (but positions may come in any order). */
+SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias);
+
+/* samp_kv_state_size, samp_kv_state_save, samp_kv_state_load -- a sequence as bytes: its positions, keys and values,
+   whatever cells they are in, with a version and a checksum. The same bytes on every machine.
+     save     writes samp_kv_state_size bytes.
+     load     makes them the sequence seq, in place of what that was, in any free cells. A pending shift is pending
+              again. The cache may have another size, padding or v_trans; its layers, types and rope must be the same.
+     Returns  the size, or 0 if kv is NULL or the sequence unknown. The others SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: seq;
+              SAMP_E_WORKSPACE: `size` is too small to save; SAMP_E_FORMAT: not such a state, or damaged; SAMP_E_FULL:
+              too few cells would be free. After an error nothing has changed. */
+SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq);
+SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, size_t size);
+SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
+#endif /* SAMPLING_KV */
+
 #ifdef __cplusplus
 }
 #endif
@@ -957,6 +1148,30 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
+#ifdef SAMPLING_KV
+/* To the nearest, ties to even. NaN stays NaN. */
+static uint16_t sampi_f32_to_f16(float x)
+{
+    uint32_t u, sign, shift = 13, rest;
+    memcpy(&u, &x, 4);
+    sign = u >> 16 & 0x8000u;
+    u &= 0x7FFFFFFFu;
+    if (u > 0x7F800000u) return (uint16_t)(sign | 0x7E00u);
+    if (u >= 0x47800000u) return (uint16_t)(sign | 0x7C00u); /* 2^16 and more */
+    if (u < 0x33000000u) return (uint16_t)sign;              /* less than half of the smallest */
+    if (u < 0x38800000u) {                                   /* subnormal: in units of 2^-24 */
+        shift = 126 - (u >> 23);
+        u = (u & 0x7FFFFFu) | 0x800000u;
+    } else {
+        u -= 112u << 23;
+    }
+    rest = u & (((uint32_t)1 << shift) - 1);
+    u >>= shift;
+    u += rest > (uint32_t)1 << (shift - 1) || (rest == (uint32_t)1 << (shift - 1) && (u & 1));
+    return (uint16_t)(sign | u); /* a carry goes to the next exponent, as it should */
+}
+#endif
+
 /* Element i of a row as given. */
 static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
@@ -984,16 +1199,22 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
-
-/* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
+/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
+   shows. */
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
-    const unsigned char *byte = (const unsigned char *)bytes;
-    uint64_t sum = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * 0x100000001B3u;
-    return sum;
+    const char *p = (const char *)bytes;
+    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t x = 0;
+        memcpy(&x, p + at, n - at < 8 ? n - at : 8);
+        h = (h ^ x) * 0xD1342543DE82EF95u;
+        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+    }
+    return h;
 }
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -2843,8 +3064,9 @@ struct sampi_sampler {
     bool off;          /* a disabled value: does nothing */
     samp_rng_kind rng;
     uint64_t seed, position;
-    uint64_t at_position; /* of the apply under way: the outermost chain's position, */
-    uint32_t at_ordinal;  /* and which of its kind this sampler is */
+    uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
+    uint32_t at_ordinal;             /* and which of its kind this sampler is */
+    const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;
     sampi_work work; /* of the sampler that samp_sample was called on */
     size_t in_batch; /* its row in the batch under way */
@@ -3514,21 +3736,29 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* 128 random bits: a function of (seed, position, kind and ordinal of the sampler, attempt). */
-static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, kind of draw, the sampler's ordinal among its kind, attempt). */
+static void sampi_random_of(const sampi_sampler *s, uint32_t kind, uint32_t attempt, uint64_t r[2])
 {
     uint32_t out[4];
     uint32_t key[2] = { (uint32_t)s->seed, (uint32_t)(s->seed >> 32) };
-    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32),
-                            s->kind->draws << 16 | s->at_ordinal, attempt };
+    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32), kind << 16 | s->at_ordinal,
+                            attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
-/* The candidate with the smallest id such that the q of all ids up to it sum to more than t, in an array of any
+static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
+{
+    sampi_random_of(s, s->kind->draws, attempt, r);
+}
+
+/* The mass that a candidate has in a draw. */
+typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
+
+/* The candidate with the smallest id such that the masses of all ids up to it sum to more than t, in an array of any
    order: digit by digit of the id, 8 bits at a time, the highest first. */
-static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
     int64_t lo = d[0].id, hi = d[0].id;
@@ -3541,7 +3771,7 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
     for (;; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
         uint64_t sum[256] = { 0 };
         for (size_t i = 0; i < cur->size; i++)
-            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += sampi_envelope(max, d[i].logit);
+            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
         int digit = 0;
         while (sum[digit] <= t) t -= sum[digit++];
         lo += (int64_t)digit << shift;
@@ -3553,13 +3783,29 @@ static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t
     return i;
 }
 
+static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
+{
+    return sampi_envelope(*(const float *)max, d->logit);
+}
+
+static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
+{
+    return sampi_find_by(cur, sampi_envelope_mass, &max, t);
+}
+
 /* The draw. With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose
    running sum of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next
    attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
    arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
    proposals fail. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur);
+
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
+    if (s->draft) {
+        sampi_draw_ratio(s, cur);
+        return;
+    }
     float max = cur->data[sampi_argmax(cur)].logit;
     uint64_t total = 0, random[2];
     for (size_t i = 0; i < cur->size; i++) total += sampi_envelope(max, cur->data[i].logit);
@@ -4185,7 +4431,8 @@ SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
 SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
 #undef SAMPI_KIND
 /* clang-format on */
-#define SAMPI_DRAW_KINDS 6 /* one more than the largest number */
+#define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
+#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
 
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == &SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == &SAMPI_CUSTOM; }
@@ -5032,6 +5279,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     memcpy(c, s, size);
     c->base.ctx = c;
     memset(&c->work, 0, sizeof c->work);
+    c->draft = NULL;
     return &c->base;
 }
 
@@ -6577,7 +6825,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_save_state(s);
     for (; i < n && !status; i++) {
         sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
-        sampi_fast_select select = sampi_select_of(list[i]->kind);
+        sampi_fast_select select = list[i]->draft ? NULL : sampi_select_of(list[i]->kind);
         if (row.floor > -FLT_MAX && sampi_minds_floor(list[i]->kind)) sampi_gather(&row, -FLT_MAX);
         list[i]->at_position = s->position;
         list[i]->at_ordinal = ordinal[list[i]->kind->draws];
@@ -7456,6 +7704,869 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     sampi_op_write(op->result, result, index);
     return SAMP_OK;
 }
+
+/* ================================================================================================== >>verify
+   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
+   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
+   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
+   nothing of it is left to draw. */
+
+/* One row of a draft. */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;    /* NULL: certain */
+    const samp_token *ids; /* [n_top], or NULL: dense */
+    size_t n_top;
+} sampi_draft;
+
+/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
+typedef struct sampi_residual {
+    const sampi_draft *draft;
+    float max;
+    uint64_t z; /* the sum of weights */
+} sampi_residual;
+
+/* q(id) in units of weight: floor(q z). */
+static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
+{
+    if (!draft->probs) return id == draft->token ? z : 0;
+    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
+    while (draft->ids && i < n && draft->ids[i] != id) i++;
+    if (i == n) return 0;
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
+}
+
+static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_residual *r = (const sampi_residual *)draw;
+    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
+    return w > q ? w - q : 0;
+}
+
+/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
+   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
+   total. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2], total = 0;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
+    for (size_t i = 0; i < cur->size; i++) {
+        const samp_token_data *d = &cur->data[i];
+        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
+        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
+            cur->selected = (int64_t)i;
+            return;
+        }
+        total += sampi_residual_mass(&residual, d);
+    }
+    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+        residual.draft = NULL;
+        total = sums.z;
+    }
+    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
+}
+
+static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
+    if (draft->n && !draft->tokens) return SAMP_E_NULL;
+    if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    for (size_t i = 0; i < draft->n; i++)
+        if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
+    if (draft->ids && !draft->probs) return SAMP_E_NULL;
+    if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
+        if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
+        if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
+        if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
+static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
+{
+    bool philox = s->rng == SAMP_RNG_PHILOX;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    s->draft = draft;
+    return philox;
+}
+
+SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    bool ratio = method == SAMP_VERIFY_RATIO;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
+    for (;; a++) {
+        sampi_draft row = { -1, NULL, NULL, draft->n_top };
+        if (a < draft->n) row.token = draft->tokens[a];
+        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
+        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
+        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
+        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        if (a == draft->n || out[a] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
+/* ====================================================================================================== >>kv
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of
+   sequences and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the
+   keys and values: samp_kv_update brings these up to date before the next batch. */
+#ifdef SAMPLING_KV
+
+/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. */
+typedef struct sampi_kv_rows {
+    char *data;
+    size_t n, stride, step;
+    bool half; /* f16, else f32 */
+} sampi_kv_rows;
+
+typedef struct sampi_kv {
+    samp_kv base;        /* must be first */
+    samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
+    sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
+    double *turn;        /* [n_rot] cos, sin of each pair's angle */
+} sampi_kv;
+
+static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
+
+/* ---- making ---- */
+
+static samp_kv_params sampi_kv_defaults(samp_kv_params set)
+{
+    if (set.n_seq_max == 0) set.n_seq_max = 64;
+    if (set.padding == 0) set.padding = 32;
+    if (set.n_rot == 0) set.n_rot = set.n_embd_head;
+    if (set.rope_theta == 0.0f) set.rope_theta = 10000.0f;
+    return set;
+}
+
+static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+
+/* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
+static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
+{
+    return ((size_t)n_cells * n_embd * (type == SAMP_F16 ? 2 : 4) + 63) & ~(size_t)63;
+}
+
+static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
+{
+    *k = *v = 0;
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        *k += sampi_kv_bytes(set->n_cells, set->n_embd_k[i], set->type_k);
+        *v += sampi_kv_bytes(set->n_cells, set->n_embd_v[i], set->type_v);
+    }
+}
+
+/* SAMP_OK, or the status and the name of the first bad member. */
+static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
+{
+    if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
+        return *field = "rope", SAMP_E_RANGE;
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK;
+    if (set->rope_theta != set->rope_theta) return *field = "rope_theta", SAMP_E_NAN;
+    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX)) return *field = "rope_theta", SAMP_E_RANGE;
+    if (set->n_embd_head < 2) return *field = "n_embd_head", SAMP_E_RANGE;
+    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return *field = "n_rot", SAMP_E_RANGE;
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        if (set->n_embd_k[i] % set->n_embd_head) return *field = "n_embd_head", SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
+static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
+{
+    if (set->n_layer > 4096) return *field = "n_layer", SAMP_E_RANGE;
+    if (set->n_layer && !set->n_embd_k) return *field = "n_embd_k", SAMP_E_NULL;
+    if (set->n_layer && !set->n_embd_v) return *field = "n_embd_v", SAMP_E_NULL;
+    for (uint32_t i = 0; i < set->n_layer; i++) {
+        if (set->n_embd_k[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_k", SAMP_E_RANGE;
+        if (set->n_embd_v[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_v", SAMP_E_RANGE;
+    }
+    if (!sampi_kv_is_type(set->type_k)) return *field = "type_k", SAMP_E_DTYPE;
+    if (!sampi_kv_is_type(set->type_v)) return *field = "type_v", SAMP_E_DTYPE;
+    return SAMP_OK;
+}
+
+static int sampi_kv_check(const samp_kv_params *set, const char **field)
+{
+    size_t k, v;
+    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return *field = "n_cells", SAMP_E_RANGE;
+    if (set->n_seq_max > 64) return *field = "n_seq_max", SAMP_E_RANGE;
+    if (set->padding > (uint32_t)1 << 16) return *field = "padding", SAMP_E_RANGE;
+    if (set->defrag_threshold != set->defrag_threshold) return *field = "defrag_threshold", SAMP_E_NAN;
+    if (!(set->defrag_threshold >= 0.0f && set->defrag_threshold < 1.0f))
+        return *field = "defrag_threshold", SAMP_E_RANGE;
+    int status = sampi_kv_check_layers(set, field);
+    if (!status) status = sampi_kv_check_rope(set, field);
+    if (status || !set->memory) return status;
+    if ((uintptr_t)set->memory % 64) return *field = "memory", SAMP_E_RANGE;
+    sampi_kv_sizes(set, &k, &v);
+    if (set->memory_size < k + v) return *field = "memory_size", SAMP_E_WORKSPACE;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
+{
+    const char *bad = "params";
+    int status = SAMP_E_NULL;
+    if (params) {
+        samp_kv_params set = sampi_kv_defaults(*params);
+        bad = NULL;
+        status = sampi_kv_check(&set, &bad);
+    }
+    if (field) *field = bad;
+    return status;
+}
+
+SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
+{
+    size_t k_bytes = 0, v_bytes = 0;
+    samp_kv_params set;
+    if (params) {
+        set = *params;
+        set.memory = NULL; /* its size is what the caller wants to know */
+        if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
+    }
+    if (k) *k = k_bytes;
+    if (v) *v = v_bytes;
+    return k_bytes + v_bytes;
+}
+
+static char *sampi_kv_layer(sampi_kv_rows *r, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
+                            bool transposed)
+{
+    size_t width = type == SAMP_F16 ? 2 : 4;
+    r->data = data;
+    r->n = n_embd;
+    r->stride = transposed ? width : n_embd * width;
+    r->step = transposed ? n_cells * width : width;
+    r->half = type == SAMP_F16;
+    return data + sampi_kv_bytes(n_cells, n_embd, type);
+}
+
+SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
+{
+    int result = samp_kv_check_params(params, NULL);
+    if (status) *status = result;
+    if (result) return NULL;
+
+    samp_kv_params set = sampi_kv_defaults(*params);
+    size_t cells = sampi_round_up(sizeof(sampi_kv)), rows = cells + set.n_cells * sizeof(samp_kv_cell);
+    size_t turn = rows + sampi_round_up(2 * set.n_layer * sizeof(sampi_kv_rows));
+    size_t end = turn + (set.rope ? set.n_rot : 0) * sizeof(double), bytes = samp_kv_size(params, NULL, NULL);
+    char *block = (char *)SAMP_MALLOC(set.memory ? end : end + 64 + bytes), *data = (char *)set.memory;
+    if (!block) {
+        if (status) *status = SAMP_E_NOMEM;
+        return NULL;
+    }
+    sampi_kv *kv = (sampi_kv *)(void *)block;
+    memset(block, 0, end);
+    kv->base.size = set.n_cells;
+    kv->base.cells = (samp_kv_cell *)(void *)(block + cells);
+    kv->rows = (sampi_kv_rows *)(void *)(block + rows);
+    kv->turn = (double *)(void *)(block + turn);
+    if (!data) data = block + end + (64 - (uintptr_t)(block + end) % 64) % 64;
+    if (bytes) memset(data, 0, bytes);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
+    for (uint32_t i = 0; i < set.n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
+    set.n_embd_k = set.n_embd_v = NULL;
+    kv->set = set;
+    samp_kv_clear(&kv->base);
+    return &kv->base;
+}
+
+SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
+
+SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
+                    "a state has pos, delta in a row");
+static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
+
+SAMP_API void samp_kv_clear(samp_kv *kv)
+{
+    if (!kv) return;
+    for (uint32_t i = 0; i < kv->size; i++) kv->cells[i] = SAMPI_KV_FREE;
+    kv->used = kv->head = kv->n = 0;
+    kv->has_shift = kv->do_defrag = false;
+}
+
+/* ---- finding a slot ---- */
+
+/* How many cells there are up to the last one in use. */
+static uint32_t sampi_kv_cell_max(const samp_kv *kv)
+{
+    uint32_t n = kv->size;
+    while (n > 0 && kv->cells[n - 1].pos < 0) n--;
+    return n;
+}
+
+static void sampi_kv_attend(samp_kv *kv)
+{
+    uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
+    uint32_t n = max ? (max + padding - 1) / padding * padding : padding;
+    kv->n = n < kv->size ? n : kv->size;
+}
+
+/* The sequences that there are, as a set. */
+static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
+
+static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
+{
+    if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
+    if (batch->n_tokens < 1 || batch->n_tokens > kv->size) return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) {
+        if (batch->seq[i] == 0 || (batch->seq[i] & ~sampi_kv_all(kv))) return SAMP_E_RANGE;
+        if (batch->pos[i] < 0 || batch->pos[i] == INT32_MAX) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
+static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
+{
+    for (; set; set &= set - 1) {
+        int s = __builtin_ctzll(set);
+        if (last[s] >= pos) return false;
+        last[s] = pos;
+    }
+    return true;
+}
+
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? */
+static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
+{
+    int32_t last[64];
+    uint64_t all = 0;
+    for (int s = 0; s < 64; s++) last[s] = -1;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) all |= batch->seq[i];
+    for (uint32_t i = 0; i < kv->size; i++) {
+        for (uint64_t set = kv->cells[i].seq & all; set; set &= set - 1) {
+            int s = __builtin_ctzll(set);
+            if (last[s] < kv->cells[i].pos) last[s] = kv->cells[i].pos;
+        }
+    }
+    for (uint32_t i = 0; i < batch->n_tokens; i++)
+        if (!sampi_kv_follow(last, batch->seq[i], batch->pos[i])) return false;
+    return true;
+}
+
+/* Where a search begins: cells before a far head are probably free. */
+static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
+{
+    return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
+}
+
+/* The first of n_tokens free neighbours, or size. */
+static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
+{
+    uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
+    while (tested < kv->size) {
+        uint32_t i = 0;
+        if (head + n_tokens > kv->size) {
+            tested += kv->size - head;
+            head = 0;
+        }
+        while (i < n_tokens && kv->cells[head + i].pos < 0) i++;
+        if (i == n_tokens) return head;
+        head += i + 1;
+        tested += i + 1;
+    }
+    return kv->size;
+}
+
+SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
+{
+    int status = sampi_kv_check_batch(kv, batch);
+    if (status) return status;
+    if ((kind != SAMP_KV_RUN && kind != SAMP_KV_SCATTERED) || !sampi_kv_goes_up(kv, batch)) return SAMP_E_RANGE;
+    uint32_t n = batch->n_tokens, at = sampi_kv_find_run(kv, n);
+    if (at == kv->size) {
+        if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
+        at = sampi_kv_start(kv, n);
+    }
+    for (uint32_t i = 0; i < n; at++) {
+        if (at == kv->size) at = 0;
+        if (kv->cells[at].pos >= 0) continue;
+        if (i == 0) kv->head = at;
+        if (cells) cells[i] = at;
+        kv->cells[at].pos = batch->pos[i];
+        kv->cells[at].seq = batch->seq[i++];
+    }
+    kv->used += n;
+    sampi_kv_attend(kv);
+    return SAMP_OK;
+}
+
+/* ---- operations on a sequence ---- */
+
+static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
+{
+    if (!kv) return SAMP_E_NULL;
+    if (seq < 0 || seq >= (int32_t)sampi_kv_of(kv)->set.n_seq_max) return SAMP_E_RANGE;
+    if (*p0 < 0) *p0 = 0;
+    if (*p1 < 0) *p1 = INT32_MAX;
+    return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
+}
+
+static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+{
+    return (cell->seq >> seq & 1) && cell->pos >= p0 && cell->pos < p1;
+}
+
+static void sampi_kv_release(samp_kv *kv, uint32_t i)
+{
+    kv->cells[i] = SAMPI_KV_FREE;
+    kv->used--;
+    if (i < kv->head) kv->head = i;
+}
+
+/* Take the sequences out of a cell's set. */
+static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
+{
+    if (!(kv->cells[i].seq & set)) return;
+    kv->cells[i].seq &= ~set;
+    if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
+}
+
+SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
+{
+    int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
+    if (status) return status;
+    uint64_t set = seq < 0 ? sampi_kv_all(kv) : (uint64_t)1 << seq;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (kv->cells[i].pos >= p0 && kv->cells[i].pos < p1) sampi_kv_leave(kv, i, set);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
+{
+    int status = sampi_kv_check_range(kv, src, &p0, &p1);
+    if (!status) status = sampi_kv_check_range(kv, dst, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
+{
+    int32_t p0 = -1, p1 = -1;
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
+    return SAMP_OK;
+}
+
+/* pos: where cell i moves to; below 0: out. */
+static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
+{
+    samp_kv_cell *cell = &kv->cells[i];
+    if (pos < 0) {
+        sampi_kv_release(kv, i);
+    } else {
+        cell->delta += (int32_t)(pos - cell->pos); /* pos - delta is the position of its keys: never below 0 */
+        cell->pos = (int32_t)pos;
+        kv->has_shift = true;
+    }
+}
+
+SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
+{
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
+            return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < kv->size && delta; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
+{
+    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    if (!status && d < 1) status = SAMP_E_RANGE;
+    if (status) return status;
+    for (uint32_t i = 0; i < kv->size && d > 1; i++)
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
+    return SAMP_OK;
+}
+
+/* The largest sign * position, so that -1 asks for the smallest. */
+static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
+{
+    int32_t best = -1, p0 = -1, p1 = -1;
+    if (!kv) return -1;
+    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return SAMP_E_RANGE;
+    for (uint32_t i = 0; i < kv->size; i++) {
+        int32_t pos = kv->cells[i].pos;
+        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (best < 0 || sign * pos > sign * best)) best = pos;
+    }
+    return best;
+}
+
+SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
+SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
+
+/* ---- keys and values ---- */
+
+static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
+{
+    return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
+}
+
+SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    return r ? r[0].data : NULL;
+}
+
+SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    return r ? r[1].data : NULL;
+}
+
+static void sampi_kv_store(const sampi_kv_rows *r, size_t cell, size_t i, float x)
+{
+    uint16_t h = r->half ? sampi_f32_to_f16(x) : 0;
+    memcpy(r->data + cell * r->stride + i * r->step, r->half ? (const void *)&h : (const void *)&x, r->half ? 2 : 4);
+}
+
+static float sampi_kv_load(const sampi_kv_rows *r, size_t cell, size_t i)
+{
+    const char *p = r->data + cell * r->stride + i * r->step;
+    uint16_t h;
+    float x;
+    if (!r->half) return memcpy(&x, p, 4), x;
+    memcpy(&h, p, 2);
+    return sampi_f16_to_f32(h);
+}
+
+/* A cell's elements as they are, between rows of one type. */
+static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
+{
+    char *t = to->data + to_cell * to->stride;
+    const char *f = from->data + from_cell * from->stride;
+    size_t width = to->half ? 2 : 4, piece = to->step == width && from->step == width ? to->n * width : width;
+    for (size_t i = 0; i < to->n; i += piece / width) memcpy(t + i * to->step, f + i * from->step, piece);
+}
+
+/* One cell's elements as f32, from x or to x [n]. */
+static void sampi_kv_set(const sampi_kv_rows *r, size_t cell, const float *x)
+{
+    const sampi_kv_rows plain = { (char *)(uintptr_t)x, r->n, 0, 4, false };
+    if (!r->half) sampi_kv_copy(r, cell, &plain, 0);
+    for (size_t i = 0; r->half && i < r->n; i++) sampi_kv_store(r, cell, i, x[i]);
+}
+
+static void sampi_kv_read(const sampi_kv_rows *r, size_t cell, float *x)
+{
+    const sampi_kv_rows plain = { (char *)x, r->n, 0, 4, false };
+    if (!r->half) sampi_kv_copy(&plain, 0, r, cell);
+    for (size_t i = 0; r->half && i < r->n; i++) x[i] = sampi_kv_load(r, cell, i);
+}
+
+SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    if (!kv) return SAMP_E_NULL;
+    if (!r || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_set(&r[0], cell, k);
+    if (v) sampi_kv_set(&r[1], cell, v);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
+{
+    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    if (!kv) return SAMP_E_NULL;
+    if (!r || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_read(&r[0], cell, k);
+    if (v) sampi_kv_read(&r[1], cell, v);
+    return SAMP_OK;
+}
+
+/* ---- update: shifts, then holes ---- */
+
+/* The angles of delta positions. */
+static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
+{
+    uint32_t n_rot = kv->set.n_rot;
+    for (uint32_t i = 0; i < n_rot; i += 2) {
+        double angle = delta * sampi_pow((double)kv->set.rope_theta, -(double)i / n_rot);
+        kv->turn[i] = cos(angle);
+        kv->turn[i + 1] = sin(angle);
+    }
+}
+
+/* Turn all heads of a cell's key in one layer. */
+static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *r, uint32_t cell)
+{
+    bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
+    uint32_t n_rot = kv->set.n_rot, apart = adjacent ? 1 : n_rot / 2;
+    for (size_t head = 0; head < r->n; head += kv->set.n_embd_head) {
+        for (uint32_t i = 0; i < n_rot; i += 2) {
+            size_t at = head + (adjacent ? i : i / 2);
+            double a = (double)sampi_kv_load(r, cell, at), b = (double)sampi_kv_load(r, cell, at + apart);
+            double c = kv->turn[i], s = kv->turn[i + 1];
+            sampi_kv_store(r, cell, at, (float)fma(a, c, -sampi_round(b * s)));
+            sampi_kv_store(r, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+        }
+    }
+}
+
+static void sampi_kv_shift(sampi_kv *kv)
+{
+    int32_t turned = 0;
+    for (uint32_t i = 0; i < kv->base.size; i++) {
+        int32_t delta = kv->base.cells[i].delta;
+        kv->base.cells[i].delta = 0;
+        if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
+        if (delta != turned) sampi_kv_turn_by(kv, turned = delta); /* neighbours mostly share it */
+        for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
+    }
+    kv->base.has_shift = false;
+}
+
+static bool sampi_kv_has_holes(const sampi_kv *kv)
+{
+    uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
+    return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
+}
+
+static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
+{
+    kv->base.cells[to] = kv->base.cells[from];
+    kv->base.cells[from] = SAMPI_KV_FREE;
+    for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
+}
+
+/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
+static void sampi_kv_fill_holes(sampi_kv *kv)
+{
+    samp_kv_cell *cells = kv->base.cells;
+    uint32_t hole = 0, used = kv->base.used;
+    for (uint32_t i = used; i < kv->base.size; i++) {
+        if (cells[i].pos < 0) continue;
+        while (cells[hole].pos >= 0) hole++;
+        sampi_kv_move(kv, i, hole);
+    }
+    kv->base.head = used < kv->base.size ? used : 0;
+    kv->base.do_defrag = false;
+    sampi_kv_attend(&kv->base);
+}
+
+SAMP_API int samp_kv_update(samp_kv *kv)
+{
+    if (!kv) return SAMP_E_NULL;
+    if (kv->has_shift) sampi_kv_shift((sampi_kv *)kv);
+    if (kv->do_defrag || sampi_kv_has_holes(sampi_kv_of(kv))) sampi_kv_fill_holes((sampi_kv *)kv);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_defrag(samp_kv *kv)
+{
+    if (!kv) return SAMP_E_NULL;
+    kv->do_defrag = true;
+    return SAMP_OK;
+}
+
+/* ---- the mask ---- */
+
+SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
+{
+    int status = sampi_kv_check_batch(kv, batch);
+    if (status) return status;
+    size_t n = kv->n, words = (n + 31) / 32;
+    if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
+    for (size_t t = 0; t < batch->n_tokens; t++) {
+        uint64_t set = batch->seq[t];
+        for (size_t c = 0; c < n; c++) {
+            bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
+            if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
+            if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
+        }
+    }
+    return SAMP_OK;
+}
+
+/* ---- a sequence as bytes ----
+   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+       fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
+       for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
+       a checksum of all that, 64 bits. */
+
+#define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
+#define SAMPI_KV_VERSION 1u
+
+/* What must be the same in the cache that loads. */
+static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
+{
+    const samp_kv_params *set = &kv->set;
+    bool rope = set->rope != SAMP_ROPE_NONE;
+    uint32_t theta;
+    memcpy(&theta, &set->rope_theta, 4);
+    switch (i) {
+        case 0: return SAMPI_KV_MAGIC;
+        case 1: return SAMPI_KV_VERSION;
+        case 2: return (uint32_t)set->type_k;
+        case 3: return (uint32_t)set->type_v;
+        case 4: return (uint32_t)set->rope;
+        case 5: return rope ? set->n_embd_head : 0;
+        case 6: return rope ? set->n_rot : 0;
+        case 7: return rope ? theta : 0;
+        case 8: return set->n_layer;
+        default: return (uint32_t)kv->rows[i - 9].n;
+    }
+}
+
+static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
+
+static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
+{
+    size_t per_cell = 8;
+    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++) per_cell += kv->rows[i].n * (kv->rows[i].half ? 2 : 4);
+    return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
+}
+
+static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < kv->size; i++) n += kv->cells[i].seq >> seq & 1;
+    return n;
+}
+
+SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
+{
+    int32_t p0 = -1, p1 = -1;
+    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return 0;
+    return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
+}
+
+static void sampi_kv_write(char **to, const void *from, size_t n)
+{
+    memcpy(*to, from, n);
+    *to += n;
+}
+
+static uint32_t sampi_kv_word(const char *bytes, size_t i)
+{
+    uint32_t x;
+    memcpy(&x, bytes + 4 * i, 4);
+    return x;
+}
+
+/* The same rows packed: cells one behind the other. */
+static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *r, char *data)
+{
+    sampi_kv_rows packed = *r;
+    packed.data = data;
+    packed.step = r->half ? 2 : 4;
+    packed.stride = packed.n * packed.step;
+    return packed;
+}
+
+SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
+{
+    const sampi_kv *kv = sampi_kv_of(cache);
+    int32_t p0 = -1, p1 = -1;
+    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    if (!status && !bytes) status = SAMP_E_NULL;
+    if (status) return status;
+    uint32_t n = sampi_kv_count(cache, seq);
+    size_t all = sampi_kv_state_bytes(kv, n);
+    char *to = (char *)bytes;
+    if (size < all) return SAMP_E_WORKSPACE;
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
+        uint32_t field = sampi_kv_field(kv, i);
+        sampi_kv_write(&to, &field, 4);
+    }
+    sampi_kv_write(&to, &n, 4);
+    for (uint32_t i = 0; i < cache->size; i++)
+        if (cache->cells[i].seq >> seq & 1) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
+    for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+        sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
+        size_t at = 0;
+        for (uint32_t i = 0; i < cache->size; i++)
+            if (cache->cells[i].seq >> seq & 1) sampi_kv_copy(&packed, at++, &kv->rows[k], i);
+        to += n * packed.stride;
+    }
+    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
+    sampi_kv_write(&to, &sum, 8);
+    return SAMP_OK;
+}
+
+/* Is that a state which kv could have saved? *n becomes its number of cells. */
+static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
+{
+    size_t fields = sampi_kv_n_fields(kv);
+    uint64_t sum;
+    if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
+    for (size_t i = 0; i < fields; i++)
+        if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
+    *n = sampi_kv_word(bytes, fields);
+    if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
+    memcpy(&sum, bytes + size - 8, 8);
+    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    for (uint32_t i = 0; i < *n; i++) {
+        int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
+        int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
+        if (pos < 0 || pos >= INT32_MAX || born < 0 || born >= INT32_MAX) return SAMP_E_FORMAT;
+    }
+    return SAMP_OK;
+}
+
+SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
+{
+    sampi_kv *kv = (sampi_kv *)cache;
+    int32_t p0 = -1, p1 = -1;
+    uint32_t n, room = 0;
+    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    if (!status) status = bytes ? sampi_kv_check_state(kv, (const char *)bytes, size, &n) : SAMP_E_NULL;
+    if (status) return status;
+    uint64_t set = (uint64_t)1 << seq;
+    for (uint32_t i = 0; i < cache->size; i++) room += (cache->cells[i].seq & ~set) == 0;
+    if (room < n) return SAMP_E_FULL;
+
+    samp_kv_seq_rm(cache, seq, -1, -1);
+    size_t at = sampi_kv_n_fields(kv) + 1; /* in words; the first row comes behind the cells */
+    char *row = (char *)(uintptr_t)bytes + 4 * at + 8 * (size_t)n;
+    for (uint32_t i = 0, cell = cache->head; i < n; cell = (cell + 1) % cache->size) {
+        if (cache->cells[cell].pos >= 0) continue;
+        char *data = row;
+        for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+            sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
+            sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+            data += n * packed.stride;
+        }
+        cache->cells[cell].pos = (int32_t)sampi_kv_word((const char *)bytes, at++);
+        cache->cells[cell].delta = (int32_t)sampi_kv_word((const char *)bytes, at++);
+        cache->cells[cell].seq = set;
+        cache->has_shift |= cache->cells[cell].delta != 0;
+        i++;
+    }
+    cache->used += n;
+    sampi_kv_attend(cache);
+    return SAMP_OK;
+}
+
+#endif /* SAMPLING_KV */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -4,6 +4,7 @@
  *     ./tales "Once upon a time"
  *     ./tales --temp 1.2 --min-p 0.1 --seed 7 "The wolf"
  *     ./tales --show -n 20                        the candidates, and what each sampler made of them
+ *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --help
  *
  * The story goes to stdout, the figures to stderr. The same options give the same story. */
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <time.h>
 
+#define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "tales_model.h"
@@ -26,7 +28,7 @@ enum { MAX_BIASES = 64, MAX_BREAKERS = 32, HELP_COLUMN = 31 };
 typedef struct {
     samp_params sampling;
     const char *prompt, *model;
-    size_t length;
+    size_t length, parallel, best_of, draft;
     bool show, verbose, help;
     samp_logit_bias biases[MAX_BIASES];     /* what sampling.logit_bias points to */
     const char *breakers[MAX_BREAKERS + 1]; /* what sampling.dry_breakers points to */
@@ -50,7 +52,10 @@ typedef struct {
 /* clang-format off */
 static const option options[] = {
     {{"--prompt", "-p"},  TEXT, OWN(prompt),  "how the story begins; the word --prompt may be left out"},
-    {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; prompt and story share the context"},
+    {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; a full context slides"},
+    {{"--parallel"},      SIZE, OWN(parallel), "tell N stories, with N seeds in a row"},
+    {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
+    {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
     {{"--model", "-m"},   TEXT, OWN(model),   "the model's file"},
     {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
     {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
@@ -107,6 +112,7 @@ static settings default_settings(void)
     set.prompt = "Once upon a time";
     set.model = "bench/data/tales.bin";
     set.length = 200;
+    set.parallel = set.best_of = 1;
     return set;
 }
 
@@ -465,12 +471,41 @@ static void page_write(page *pg, const tales_model *m, samp_token token)
     }
 }
 
-/* ==== The story =================================================================================== */
+/* ==== The stories =================================================================================
+ * All of them live in one cache. The prompt is read once and forked; then each step of the model reads
+ * one batch, in which every story has its last token and, behind it, what it guesses will follow.
+ * samp_verify keeps as much of the guess as is right, and the rest is rolled back, so the stories are
+ * those that there would be without guesses. A story that has filled the context forgets its older
+ * half, and the rest moves down. */
+
+enum { MAX_STORIES = 64, MAX_DRAFT = 16, LONGEST = 1 << 28 };
 
 typedef struct {
-    size_t n;               /* tokens added */
-    double sampling, model; /* seconds in samp_sample and in tales_eval */
+    samp_sampler *chain;
+    uint64_t seed;
+    samp_token *ids; /* the prompt's, then the story's own */
+    int n, end;      /* how many there are, and are to be */
+    int pos;         /* the next token's position in the cache */
+    samp_token draft[MAX_DRAFT];
+    int n_draft;
+    double logprob; /* of its tokens by the model alone, nats */
+} story;
+
+typedef struct {
+    size_t tokens, steps;   /* added; batches that the model read, the prompt among them */
+    size_t drafted, agreed; /* tokens guessed, and those that were right */
+    double sampling, model; /* seconds, the prompt aside */
 } figures;
+
+typedef struct {
+    tales_model *m;
+    samp_kv *kv;
+    story stories[MAX_STORIES];
+    int n_stories, n_prompt;
+    float *logits; /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
+    page pg;
+    figures f;
+} library;
 
 static double now(void)
 {
@@ -484,36 +519,176 @@ static const char *vocab_bytes(const samp_vocab *vocab, samp_token token, size_t
     return tales_piece(vocab->user, token, n_bytes);
 }
 
-/* ids: [n_ctx], the first n are the prompt's, the story's follow. Returns SAMP_OK, or what stopped it. */
-static int tell(tales_model *m, samp_sampler *chain, const settings *set, samp_token *ids, int n, figures *f)
+/* ln softmax(logits)[token]; logits: [n] */
+static double logprob(const float *logits, int n, samp_token token)
 {
-    page pg = { { 0 }, 0, 0, false, false };
-    const float *logits = NULL; /* [n_vocab] */
-    for (int i = 0; i < n; i++) {
-        logits = tales_eval(m, ids[i], i);
-        samp_accept(chain, ids[i]); /* so that the penalties know the prompt */
-        if (!set->show) page_write(&pg, m, ids[i]);
-    }
-    int status = SAMP_OK;
-    for (; f->n < set->length && n < m->n_ctx; f->n++, n++) {
-        double start = now();
-        ids[n] = samp_sample(chain, logits, (size_t)m->n_vocab);
-        double sampled = now();
-        if (ids[n] < 0) {
-            status = ids[n];
-            break;
+    float max = logits[0];
+    double sum = 0.0;
+    for (int i = 1; i < n; i++)
+        if (logits[i] > max) max = logits[i];
+    for (int i = 0; i < n; i++) sum += exp((double)(logits[i] - max));
+    return (double)(logits[token] - max) - log(sum);
+}
+
+/* Guesses that the story repeats itself: what followed when its last three tokens stood there before, or
+ * its last two, or the last. -> s->draft */
+static void guess(story *s, int most)
+{
+    s->n_draft = 0;
+    if (most == 0) return;
+    for (int length = 3; length >= 1; length--) {
+        for (int at = s->n - 1; at >= length; at--) {
+            size_t bytes = (size_t)length * sizeof *s->ids;
+            if (memcmp(s->ids + at - length, s->ids + s->n - length, bytes) != 0) continue;
+            while (s->n_draft < most && at < s->n) s->draft[s->n_draft++] = s->ids[at++];
+            return;
         }
-        logits = tales_eval(m, ids[n], n);
-        f->sampling += sampled - start;
-        f->model += now() - sampled;
-        if (set->show)
-            show_step(m, chain, f->n + 1);
-        else
-            page_write(&pg, m, ids[n]);
     }
-    for (int i = 0; set->show && i < n; i++) page_write(&pg, m, ids[i]);
-    page_flush(&pg);
+}
+
+/* Makes room in a full context: keeps the first token, forgets at least half of the others and what is
+ * left of the prompt, whose cells other stories may share. */
+static void slide(library *lib, int seq)
+{
+    int half = lib->m->n_ctx / 2, gap = lib->n_prompt - 1 > half ? lib->n_prompt - 1 : half;
+    samp_kv_seq_rm(lib->kv, seq, 1, 1 + gap);
+    samp_kv_seq_add(lib->kv, seq, 1 + gap, -1, -gap);
+    lib->stories[seq].pos -= gap;
+}
+
+/* Goes on with a story. rows: [1 + n_draft, n_vocab] what the model says behind its last token and behind
+ * each token of its draft. Returns SAMP_OK, or what stopped it. */
+static int go_on(library *lib, int seq, const float *rows, const settings *set)
+{
+    story *s = &lib->stories[seq];
+    samp_token out[MAX_DRAFT + 1];
+    samp_draft draft = { (size_t)s->n_draft, s->draft, NULL, NULL, 0 };
+    double start = now();
+    int32_t agreed = samp_verify(s->chain, rows, (size_t)lib->m->n_vocab, &draft, SAMP_VERIFY_EXACT, out);
+    lib->f.sampling += now() - start;
+    if (agreed < 0) return agreed;
+    lib->f.drafted += (size_t)s->n_draft;
+    lib->f.agreed += (size_t)agreed;
+    s->pos += agreed;
+    samp_kv_seq_rm(lib->kv, seq, s->pos, -1);
+    for (int i = 0; i <= agreed; i++) {
+        if (out[i] < 0) return out[i];
+        s->ids[s->n++] = out[i];
+        lib->f.tokens++;
+        if (set->best_of > 1)
+            s->logprob += logprob(rows + (size_t)i * (size_t)lib->m->n_vocab, lib->m->n_vocab, out[i]);
+        if (set->show) show_step(lib->m, s->chain, lib->f.tokens);
+        if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, out[i]);
+    }
+    return SAMP_OK;
+}
+
+/* Reads the prompt and tells the first token of each story. */
+static int begin(library *lib, const settings *set)
+{
+    int32_t pos[TALES_MAX_BATCH];
+    uint64_t seq[TALES_MAX_BATCH];
+    samp_kv_batch batch = { (uint32_t)lib->n_prompt, pos, seq };
+    if (lib->n_prompt > TALES_MAX_BATCH) return SAMP_E_FULL;
+    for (int i = 0; i < lib->n_prompt; i++) {
+        pos[i] = i;
+        seq[i] = 1;
+    }
+    int status = tales_decode(lib->m, lib->kv, lib->stories[0].ids, &batch, 1, lib->logits);
+    lib->f.steps++;
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        for (int i = 0; i < lib->n_prompt; i++) samp_accept(s->chain, s->ids[i]); /* so that penalties know it */
+        s->n = s->pos = lib->n_prompt;
+        status = samp_kv_seq_cp(lib->kv, 0, k, -1, -1);
+    }
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK && set->length > 0; k++)
+        status = go_on(lib, k, lib->logits, set);
+    return status;
+}
+
+/* One step of the model, for all stories that have not ended. Sets *more if there was one. */
+static int step(library *lib, const settings *set, bool *more)
+{
+    samp_token tokens[TALES_MAX_BATCH];
+    int32_t pos[TALES_MAX_BATCH];
+    uint64_t seq[TALES_MAX_BATCH];
+    samp_kv_batch batch = { 0, pos, seq };
+    for (int k = 0; k < lib->n_stories; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        if (s->pos == lib->m->n_ctx) slide(lib, k);
+        int most = (int)set->draft, context = lib->m->n_ctx - s->pos - 1, rest = s->end - s->n - 1;
+        guess(s, most < context ? (most < rest ? most : rest) : context < rest ? context : rest);
+        for (int i = 0; i <= s->n_draft; i++) {
+            tokens[batch.n_tokens] = i ? s->draft[i - 1] : s->ids[s->n - 1];
+            pos[batch.n_tokens] = s->pos + i;
+            seq[batch.n_tokens++] = (uint64_t)1 << k;
+        }
+    }
+    *more = batch.n_tokens > 0;
+    if (!*more) return SAMP_OK;
+
+    double start = now();
+    int status = tales_decode(lib->m, lib->kv, tokens, &batch, batch.n_tokens, lib->logits);
+    lib->f.model += now() - start;
+    lib->f.steps++;
+    const float *rows = lib->logits;
+    for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        int n_rows = 1 + s->n_draft;
+        s->pos++;
+        status = go_on(lib, k, rows, set);
+        rows += (size_t)n_rows * (size_t)lib->m->n_vocab;
+    }
+    return status;
+}
+
+static void write_story(library *lib, const story *s, int n)
+{
+    for (int i = 0; i < n; i++) page_write(&lib->pg, lib->m, s->ids[i]);
+}
+
+static void end_page(page *pg)
+{
+    page_flush(pg);
     putchar('\n');
+    memset(pg, 0, sizeof *pg);
+}
+
+/* What has not been written as it was told. */
+static void write_stories(library *lib, const settings *set)
+{
+    const story *best = lib->stories;
+    if (lib->n_stories == 1) {
+        if (set->show) write_story(lib, best, best->n);
+        end_page(&lib->pg);
+        return;
+    }
+    for (const story *s = lib->stories; s < lib->stories + lib->n_stories; s++) {
+        if (s->logprob > best->logprob) best = s;
+        if (set->best_of > 1) {
+            fprintf(stderr, "seed %llu: log-probability %.2f\n", (unsigned long long)s->seed, s->logprob);
+            continue;
+        }
+        printf("%s(seed %llu)\n\n", s > lib->stories ? "\n" : "", (unsigned long long)s->seed);
+        write_story(lib, s, s->n);
+        end_page(&lib->pg);
+    }
+    if (set->best_of == 1) return;
+    write_story(lib, best, best->n);
+    end_page(&lib->pg);
+}
+
+/* Returns SAMP_OK, or what stopped it. */
+static int tell(library *lib, const settings *set)
+{
+    bool more = true;
+    if (lib->n_stories == 1 && !set->show) write_story(lib, lib->stories, lib->n_prompt);
+    int status = begin(lib, set);
+    while (status == SAMP_OK && more) status = step(lib, set, &more);
+    write_stories(lib, set);
     return status;
 }
 
@@ -544,17 +719,68 @@ static samp_sampler *make_chain(settings *set, const samp_vocab *vocab, int n_ct
     return NULL;
 }
 
-static void report(const figures *f, const samp_sampler *chain, const settings *set, bool full)
+static void report(const library *lib, const settings *set)
 {
+    const figures *f = &lib->f;
     double seconds = f->sampling + f->model;
     char text[2048];
-    if (f->n > 0) {
-        fprintf(stderr, "\n%zu tokens%s, %.0f tokens/s; ", f->n, full ? " (the context is full)" : "",
-                (double)f->n / seconds);
+    if (f->tokens > 0) {
+        fprintf(stderr, "\n%zu tokens in %zu model steps, %.0f tokens/s; ", f->tokens, f->steps,
+                (double)f->tokens / seconds);
         fprintf(stderr, "sampling took %.2f %% of the time, %.2f us a token\n", 100.0 * f->sampling / seconds,
-                1e6 * f->sampling / (double)f->n);
+                1e6 * f->sampling / (double)f->tokens);
     }
-    if (set->verbose && samp_describe(chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
+    if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
+    if (set->verbose && samp_describe(lib->stories[0].chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
+}
+
+/* Chains, tokens and cache for the stories; false after a message. The prompt's tokens must be the first story's. */
+static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
+{
+    size_t rows = (size_t)lib->n_stories * (1 + MAX_DRAFT), n_ids = (size_t)lib->m->n_ctx + set->length;
+    uint64_t seed = set->sampling.seed;
+    for (int k = 0; k < lib->n_stories; k++) {
+        story *s = &lib->stories[k];
+        s->seed = set->sampling.seed = seed + (uint64_t)k;
+        s->chain = make_chain(set, vocab, lib->m->n_ctx);
+        if (!s->chain) return false;
+        s->ids = malloc(n_ids * sizeof *s->ids);
+        if (!s->ids) break;
+        lib->n_prompt = tales_tokenise(lib->m, set->prompt, s->ids, lib->m->n_ctx);
+        if (lib->n_prompt < 0) {
+            fprintf(stderr, "tales: the prompt has more than %d tokens\n", lib->m->n_ctx - 1);
+            return false;
+        }
+        s->end = lib->n_prompt + (int)set->length;
+    }
+    lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
+    lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
+    if (lib->logits && lib->kv && lib->stories[lib->n_stories - 1].ids) return true;
+    fprintf(stderr, "tales: not enough memory\n");
+    return false;
+}
+
+static void close_library(library *lib)
+{
+    for (int k = 0; k < lib->n_stories; k++) {
+        samp_free(lib->stories[k].chain);
+        free(lib->stories[k].ids);
+    }
+    samp_kv_free(lib->kv);
+    free(lib->logits);
+}
+
+/* What is wrong with the settings that the library of samplers doesn't judge, or NULL. */
+static const char *wrong(const settings *set, int n_ctx)
+{
+    size_t n = set->parallel > set->best_of ? set->parallel : set->best_of;
+    if (set->length > LONGEST) return "--length: that is too long";
+    if (set->draft > MAX_DRAFT) return "--draft: at most 16 tokens";
+    if (set->parallel < 1 || set->best_of < 1 || n > MAX_STORIES) return "--parallel, --best-of: 1 to 64 stories";
+    if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
+    if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
+    if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
+    return NULL;
 }
 
 int main(int argc, char **argv)
@@ -580,21 +806,22 @@ int main(int argc, char **argv)
                          .n_eog = 1,
                          .eos = TALES_END,
                          .eot = -1 };
-    samp_sampler *chain = make_chain(&set, &vocab, m.n_ctx);
-    samp_token *ids = malloc((size_t)m.n_ctx * sizeof *ids);
-    int n_prompt = ids ? tales_tokenise(&m, set.prompt, ids, m.n_ctx) : 0;
-
+    static library lib;
     int result = 2;
-    if (n_prompt < 0) fprintf(stderr, "tales: the prompt has more than %d tokens\n", m.n_ctx - 1);
-    if (chain && n_prompt > 0) {
-        figures f = { 0, 0.0, 0.0 };
-        int status = tell(&m, chain, &set, ids, n_prompt, &f);
-        report(&f, chain, &set, n_prompt + (int)f.n == m.n_ctx);
-        if (status != SAMP_OK) fprintf(stderr, "tales: %s\n", samp_strerror(status));
-        result = status == SAMP_OK ? 0 : 1;
+    lib.m = &m;
+    error = wrong(&set, m.n_ctx);
+    if (error) {
+        fprintf(stderr, "tales: %s\n", error);
+    } else {
+        lib.n_stories = (int)(set.parallel > set.best_of ? set.parallel : set.best_of);
+        if (open_library(&lib, &set, &vocab)) {
+            int status = tell(&lib, &set);
+            report(&lib, &set);
+            if (status != SAMP_OK) fprintf(stderr, "tales: %s\n", samp_strerror(status));
+            result = status == SAMP_OK ? 0 : 1;
+        }
     }
-    samp_free(chain);
-    free(ids);
+    close_library(&lib);
     tales_free(&m);
     return result;
 }

@@ -1,7 +1,8 @@
 /* tales_model.h -- a tiny story-telling language model, to have real logits to sample from.
  *
  * The model is a Llama-style decoder: 1.37 M weights, 2048 word pieces, a context of 256 tokens.
- * data/README.md has the file's format. Plain C11, to be included by a .c file:
+ * data/README.md has the file's format. Plain C11, to be included by a .c file, behind sampling.h with
+ * SAMPLING_KV, whose cache holds what earlier tokens left behind:
  *
  *     tales_model m;
  *     const char *error = tales_load(&m, "bench/data/tales.bin");        NULL, or what is wrong
@@ -9,10 +10,15 @@
  *     for (int i = 0; i < n; i++) logits = tales_eval(&m, ids[i], i);    logits [n_vocab]
  *     tales_free(&m);
  *
+ * tales_eval reads one text. For several at once, forks and rollbacks: tales_cache and tales_decode.
  * All arithmetic is f32; the f16 weights are widened once, when the file is read. */
 
 #ifndef TALES_MODEL_H
 #define TALES_MODEL_H
+
+#ifndef SAMPLING_KV
+#error "tales_model.h: define SAMPLING_KV before you include sampling.h"
+#endif
 
 #include <errno.h>
 #include <math.h>
@@ -21,14 +27,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TALES_BEGIN = 0, TALES_END = 1 }; /* a paragraph begins and ends with these empty pieces */
+enum { TALES_BEGIN = 0, TALES_END = 1 };                    /* a paragraph begins and ends with these empty pieces */
+enum { TALES_MAX_BATCH = 2048, TALES_MAX_CELLS = 1 << 16 }; /* what tales_decode takes */
 
 typedef struct {                    /* one layer's weights, matrices as [out, in] */
     const float *attn_norm;         /* [dim] */
     const float *wq, *wk, *wv, *wo; /* [dim, dim], [kv_dim, dim], [kv_dim, dim], [dim, dim] */
     const float *ffn_norm;          /* [dim] */
     const float *w1, *w3, *w2;      /* [hidden, dim], [hidden, dim], [dim, hidden] */
-    float *keys, *values;           /* [n_ctx, kv_dim], what earlier tokens left behind */
 } tales_layer;
 
 typedef struct {
@@ -42,8 +48,12 @@ typedef struct {
     float *rope;                   /* [n_ctx, head_dim / 2] pairs of cos, sin */
     float *x, *normed, *q, *mixed; /* [dim]: the residual stream; its norm; query; heads */
     float *gate, *up;              /* [hidden] */
-    float *attention;              /* [n_ctx] */
+    float *key, *value;            /* [kv_dim]: of one token and layer */
+    float *attention;              /* [n_heads, n_ctx] */
     float *logits;                 /* [n_vocab] */
+
+    uint32_t *cells; /* [n_ctx]: where the tokens are that one attends to */
+    samp_kv *kv;     /* the cache of tales_eval */
 
     uint8_t *file;          /* the file's bytes; the pieces point into it */
     float *weights, *state; /* the two allocations that the pointers above share */
@@ -243,18 +253,38 @@ static inline const char *tales_read_weights(tales_model *m, size_t size, size_t
     return NULL;
 }
 
+/* A cache for that model. NULL: no memory. */
+static inline samp_kv *tales_cache(const tales_model *m, int n_cells, int n_seq, samp_dtype type, bool v_trans)
+{
+    uint32_t *n_embd = malloc((size_t)m->n_layers * sizeof *n_embd);
+    for (int i = 0; n_embd && i < m->n_layers; i++) n_embd[i] = (uint32_t)m->kv_dim;
+    samp_kv_params params = {
+        .n_cells = (uint32_t)n_cells,
+        .n_seq_max = (uint32_t)n_seq,
+        .n_layer = (uint32_t)m->n_layers,
+        .n_embd_k = n_embd,
+        .n_embd_v = n_embd,
+        .type_k = type,
+        .type_v = type,
+        .v_trans = v_trans,
+        .rope = SAMP_ROPE_ADJACENT,
+        .n_embd_head = (uint32_t)m->head_dim,
+    };
+    samp_kv *kv = n_embd ? samp_kv_init(&params, NULL) : NULL;
+    free(n_embd);
+    return kv;
+}
+
 static inline const char *tales_make_state(tales_model *m)
 {
-    size_t cache = (size_t)m->n_layers * 2 * (size_t)m->n_ctx * (size_t)m->kv_dim;
     size_t rope = (size_t)m->n_ctx * (size_t)m->head_dim;
-    size_t scratch = 4 * (size_t)m->dim + 2 * (size_t)m->hidden + (size_t)m->n_ctx + (size_t)m->n_vocab;
-    float *s = m->state = calloc(cache + rope + scratch, sizeof *s);
-    if (!s) return "not enough memory";
+    size_t scratch = 4 * (size_t)m->dim + 2 * (size_t)m->hidden + 2 * (size_t)m->kv_dim +
+                     (size_t)m->n_heads * (size_t)m->n_ctx + (size_t)m->n_vocab;
+    float *s = m->state = calloc(rope + scratch, sizeof *s);
+    m->cells = malloc((size_t)m->n_ctx * sizeof *m->cells);
+    m->kv = tales_cache(m, m->n_ctx, 1, SAMP_F32, false);
+    if (!s || !m->cells || !m->kv) return "not enough memory";
 
-    for (tales_layer *l = m->layers; l < m->layers + m->n_layers; l++) {
-        l->keys = tales_take(&s, m->n_ctx, m->kv_dim);
-        l->values = tales_take(&s, m->n_ctx, m->kv_dim);
-    }
     m->rope = tales_take(&s, m->n_ctx, m->head_dim);
     m->x = tales_take(&s, 1, m->dim);
     m->normed = tales_take(&s, 1, m->dim);
@@ -262,14 +292,16 @@ static inline const char *tales_make_state(tales_model *m)
     m->mixed = tales_take(&s, 1, m->dim);
     m->gate = tales_take(&s, 1, m->hidden);
     m->up = tales_take(&s, 1, m->hidden);
-    m->attention = tales_take(&s, 1, m->n_ctx);
+    m->key = tales_take(&s, 1, m->kv_dim);
+    m->value = tales_take(&s, 1, m->kv_dim);
+    m->attention = tales_take(&s, m->n_heads, m->n_ctx);
     m->logits = tales_take(&s, 1, m->n_vocab);
 
-    for (int pos = 0; pos < m->n_ctx; pos++) {
+    for (int pos = 0; pos < m->n_ctx; pos++) { /* in double, as the cache rotates keys that move */
         for (int i = 0; i < m->head_dim; i += 2) {
-            float angle = (float)pos * powf(10000.0f, -(float)i / (float)m->head_dim);
-            m->rope[pos * m->head_dim + i] = cosf(angle);
-            m->rope[pos * m->head_dim + i + 1] = sinf(angle);
+            double angle = pos * pow(10000.0, -(double)i / m->head_dim);
+            m->rope[pos * m->head_dim + i] = (float)cos(angle);
+            m->rope[pos * m->head_dim + i + 1] = (float)sin(angle);
         }
     }
     return NULL;
@@ -277,6 +309,8 @@ static inline const char *tales_make_state(tales_model *m)
 
 static inline void tales_free(tales_model *m)
 {
+    samp_kv_free(m->kv);
+    free(m->cells);
     free(m->state);
     free(m->layers);
     free(m->weights);
@@ -344,27 +378,47 @@ static inline int tales_tokenise(const tales_model *m, const char *text, int32_t
  * A layer reads the residual stream x, and adds to it twice: what attention gathers from the earlier
  * tokens, then what the feed-forward block makes of that. */
 
-static inline void tales_attention(tales_model *m, const tales_layer *l, int pos)
+/* The cells that a token attends to, in the order of their positions: then it makes no difference to a
+ * single bit where in the cache they are. -> m->cells; returns how many */
+static inline int tales_visible(tales_model *m, const samp_kv *kv, const samp_kv_batch *place)
 {
+    uint32_t bits[TALES_MAX_CELLS / 32];
+    int n = 0;
+    samp_kv_mask(kv, place, bits, NULL);
+    for (int pos = 0; pos < m->n_ctx; pos++) m->cells[pos] = UINT32_MAX;
+    for (uint32_t c = 0; c < kv->n; c++)
+        if (bits[c / 32] >> c % 32 & 1) m->cells[kv->cells[c].pos] = c;
+    for (int pos = 0; pos < m->n_ctx; pos++)
+        if (m->cells[pos] != UINT32_MAX) m->cells[n++] = m->cells[pos];
+    return n;
+}
+
+/* cell: the token's own, one of the n in m->cells */
+static inline void tales_attention(tales_model *m, int layer, samp_kv *kv, int pos, uint32_t cell, int n)
+{
+    const tales_layer *l = &m->layers[layer];
     const float *rope = m->rope + pos * m->head_dim;
-    float *key = l->keys + pos * m->kv_dim, *value = l->values + pos * m->kv_dim;
+    int size = m->head_dim, group = m->n_heads / m->n_kv_heads; /* query heads share keys and values in groups */
+    float scale = 1.0f / sqrtf((float)size);
     tales_rms_norm(m->normed, m->x, l->attn_norm, m->dim);
     tales_matvec(m->q, l->wq, m->normed, m->dim, m->dim);
-    tales_matvec(key, l->wk, m->normed, m->kv_dim, m->dim);
-    tales_matvec(value, l->wv, m->normed, m->kv_dim, m->dim);
-    tales_rotate(m->q, rope, m->n_heads, m->head_dim);
-    tales_rotate(key, rope, m->n_kv_heads, m->head_dim);
+    tales_matvec(m->key, l->wk, m->normed, m->kv_dim, m->dim);
+    tales_matvec(m->value, l->wv, m->normed, m->kv_dim, m->dim);
+    tales_rotate(m->q, rope, m->n_heads, size);
+    tales_rotate(m->key, rope, m->n_kv_heads, size);
+    samp_kv_put(kv, (uint32_t)layer, cell, m->key, m->value);
 
+    for (int t = 0; t < n; t++) {
+        samp_kv_get(kv, (uint32_t)layer, m->cells[t], m->key, NULL);
+        for (int h = 0; h < m->n_heads; h++)
+            m->attention[h * m->n_ctx + t] = tales_dot(m->q + h * size, m->key + h / group * size, size) * scale;
+    }
+    for (int h = 0; h < m->n_heads; h++) tales_softmax(m->attention + h * m->n_ctx, n);
     memset(m->mixed, 0, (size_t)m->dim * sizeof(float));
-    int n = m->head_dim, stride = m->kv_dim;
-    float scale = 1.0f / sqrtf((float)n);
-    for (int h = 0; h < m->n_heads; h++) {
-        int kv = h / (m->n_heads / m->n_kv_heads) * n; /* query heads share keys and values in groups */
-        const float *q = m->q + h * n, *keys = l->keys + kv, *values = l->values + kv;
-        float *mixed = m->mixed + h * n;
-        for (int t = 0; t <= pos; t++) m->attention[t] = tales_dot(q, keys + t * stride, n) * scale;
-        tales_softmax(m->attention, pos + 1);
-        for (int t = 0; t <= pos; t++) tales_add_scaled(mixed, m->attention[t], values + t * stride, n);
+    for (int t = 0; t < n; t++) {
+        samp_kv_get(kv, (uint32_t)layer, m->cells[t], NULL, m->value);
+        for (int h = 0; h < m->n_heads; h++)
+            tales_add_scaled(m->mixed + h * size, m->attention[h * m->n_ctx + t], m->value + h / group * size, size);
     }
     tales_matvec(m->normed, l->wo, m->mixed, m->dim, m->dim);
     tales_add_scaled(m->x, 1.0f, m->normed, m->dim);
@@ -380,20 +434,53 @@ static inline void tales_feed_forward(tales_model *m, const tales_layer *l)
     tales_add_scaled(m->x, 1.0f, m->normed, m->dim);
 }
 
+/* One token through all layers. place: its position and sequences. -> logits: [n_vocab] unless NULL */
+static inline void tales_step(tales_model *m, samp_kv *kv, int32_t token, const samp_kv_batch *place, uint32_t cell,
+                              float *logits)
+{
+    int n = tales_visible(m, kv, place);
+    memcpy(m->x, m->tok_emb + (size_t)token * (size_t)m->dim, (size_t)m->dim * sizeof(float));
+    for (int i = 0; i < m->n_layers; i++) {
+        tales_attention(m, i, kv, place->pos[0], cell, n);
+        tales_feed_forward(m, &m->layers[i]);
+    }
+    if (!logits) return;
+    tales_rms_norm(m->normed, m->x, m->final_norm, m->dim);
+    tales_matvec(logits, m->tok_emb, m->normed, m->n_vocab, m->dim);
+}
+
+/* Reads a batch of tokens into the cache, and for the last n_logits of them writes the logits of the token
+ * that follows. Positions are below n_ctx. Returns SAMP_OK, or a status and has done nothing but
+ * samp_kv_update. tokens: [batch->n_tokens] -> logits: [n_logits, n_vocab] */
+static inline int tales_decode(tales_model *m, samp_kv *kv, const int32_t *tokens, const samp_kv_batch *batch,
+                               uint32_t n_logits, float *logits)
+{
+    uint32_t cells[TALES_MAX_BATCH], n = batch->n_tokens;
+    if (n > TALES_MAX_BATCH || n_logits > n || kv->size > TALES_MAX_CELLS) return SAMP_E_RANGE;
+    for (uint32_t t = 0; t < n; t++)
+        if (tokens[t] < 0 || tokens[t] >= m->n_vocab || batch->pos[t] >= m->n_ctx) return SAMP_E_RANGE;
+    samp_kv_update(kv);
+    int status = samp_kv_find_slot(kv, batch, SAMP_KV_SCATTERED, cells);
+    for (uint32_t t = 0; t < n && status == SAMP_OK; t++) {
+        samp_kv_batch place = { 1, batch->pos + t, batch->seq + t };
+        bool wanted = t >= n - n_logits;
+        tales_step(m, kv, tokens[t], &place, cells[t], wanted ? logits : NULL);
+        if (wanted) logits += m->n_vocab;
+    }
+    return status;
+}
+
 /* Reads the token at position pos, and returns the logits [n_vocab] of the token that follows, valid
  * until the next call. Positions go up one by one; position 0 begins a new text. NULL if the token or
  * the position is out of range. */
 static inline const float *tales_eval(tales_model *m, int32_t token, int pos)
 {
+    const uint64_t sequence_0 = 1;
+    const int32_t at = pos;
+    samp_kv_batch place = { 1, &at, &sequence_0 };
     if (token < 0 || token >= m->n_vocab || pos < 0 || pos >= m->n_ctx) return NULL;
-    memcpy(m->x, m->tok_emb + (size_t)token * (size_t)m->dim, (size_t)m->dim * sizeof(float));
-    for (int i = 0; i < m->n_layers; i++) {
-        tales_attention(m, &m->layers[i], pos);
-        tales_feed_forward(m, &m->layers[i]);
-    }
-    tales_rms_norm(m->normed, m->x, m->final_norm, m->dim);
-    tales_matvec(m->logits, m->tok_emb, m->normed, m->n_vocab, m->dim);
-    return m->logits;
+    samp_kv_seq_rm(m->kv, 0, pos, -1);
+    return tales_decode(m, m->kv, &token, &place, 1, m->logits) == SAMP_OK ? m->logits : NULL;
 }
 
 #endif /* TALES_MODEL_H */

@@ -57,6 +57,10 @@ for c in $COMPILERS; do
         for std in c++11 gnu++17 c++20; do build "$cxx" $std cpp "$opt"; done
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
+    for opt in -O0 "-O3 -march=native"; do
+        build "$c" c11 c "$opt" -DSAMPLING_KV
+        build "$cxx" c++11 cpp "$opt" -DSAMPLING_KV
+    done
     for bad in -ffast-math -Ofast -ffinite-math-only; do
         if "$c" -std=c11 $bad -I. -c "$dir/one.c" -o "$dir/bad.o" 2> "$dir/bad.log"; then
             echo "compile: $c $bad should be refused" >&2

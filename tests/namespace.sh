@@ -1,5 +1,6 @@
 #!/bin/sh
-# Symbols exported by the implementation begin with samp_, macros left behind with SAMP. Usage: namespace.sh DIR
+# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; the cache's are there only with
+# SAMPLING_KV, and it alone needs sines. Usage: namespace.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -8,15 +9,21 @@ printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "samp
 printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
 printf '#include "sampling.h"\n' > "$dir/header.c"
 
-"$CC" -std=c11 -O1 -I. -c "$dir/all.c" -o "$dir/all.o"
-"$CC" -std=c11 -O1 -I. -c "$dir/static.c" -o "$dir/static.o"
-nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols"
-[ "$(wc -l < "$dir/symbols")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
-if grep -v '^samp_' "$dir/symbols"; then echo "namespace: exported without samp_" >&2; exit 1; fi
-if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
-undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE \
-    'mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fma|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+' || true)
-if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
+libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fma|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
+for kv in "" -DSAMPLING_KV; do
+    # shellcheck disable=SC2086
+    "$CC" -std=c11 -O1 $kv -I. -c "$dir/all.c" -o "$dir/all.o"
+    # shellcheck disable=SC2086
+    "$CC" -std=c11 -O1 $kv -I. -c "$dir/static.c" -o "$dir/static.o"
+    nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$kv"
+    [ "$(wc -l < "$dir/symbols$kv")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
+    if grep -v '^samp_' "$dir/symbols$kv"; then echo "namespace: exported without samp_" >&2; exit 1; fi
+    if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
+    undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc${kv:+|sincos|sin|cos}" || true)
+    if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
+done
+if grep '^samp_kv' "$dir/symbols"; then echo "namespace: the cache without SAMPLING_KV" >&2; exit 1; fi
+grep -q '^samp_kv' "$dir/symbols-DSAMPLING_KV" || { echo "namespace: no cache with SAMPLING_KV" >&2; exit 1; }
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"
 macros "$dir/header.c" > "$dir/header.txt"

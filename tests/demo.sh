@@ -1,0 +1,49 @@
+#!/bin/sh
+# The demo tells the same stories with guesses, side by side, and beyond its context. Usage: demo.sh TALES DIR
+set -eu
+tales=$1
+dir=$2
+mkdir -p "$dir"
+fail() { echo "demo: $*" >&2; exit 1; }
+tell() { "$tales" "$@" 2> "$dir/figures"; }
+steps() { sed -n 's/.* tokens in \([0-9]*\) model steps.*/\1/p' "$dir/figures"; }
+tokens() { sed -n 's/\([0-9]*\) tokens in .*/\1/p' "$dir/figures"; }
+
+# A draft changes no word and saves steps of the model.
+for options in "--length 150" "--temp 0 --length 300" "--mirostat 2 --seed 7" "--rng mt19937" "--length 2000 --seed 5"; do
+    tell $options > "$dir/plain"
+    plain=$(steps)
+    [ "$plain" = "$(tokens)" ] || fail "$options: $plain steps for $(tokens) tokens"
+    for draft in 2 16; do
+        tell $options --draft "$draft" > "$dir/drafted"
+        cmp "$dir/plain" "$dir/drafted" || fail "$options --draft $draft: another story"
+        [ "$(steps)" -lt "$plain" ] || fail "$options --draft $draft: $(steps) steps, not fewer than $plain"
+    done
+done
+[ "$(tokens)" = 2000 ] || fail "--length 2000: $(tokens) tokens"
+
+# Stories side by side are those told alone, also when they slide out of a long prompt that they share.
+long=$(for i in 1 2 3 4 5 6 7 8; do printf 'The old king had %s sons, and the youngest son was a fool, and so he sat by the fire. ' $i; done)
+for prompt in "Once upon a time" "$long"; do
+    tell --parallel 3 --length 400 --draft 3 "$prompt" > "$dir/parallel"
+    : > "$dir/alone"
+    for seed in 42 43 44; do
+        [ $seed = 42 ] || echo >> "$dir/alone"
+        printf '(seed %s)\n\n' $seed >> "$dir/alone"
+        tell --seed $seed --length 400 "$prompt" >> "$dir/alone"
+    done
+    cmp "$dir/parallel" "$dir/alone" || fail "stories side by side are not those told alone"
+done
+
+# The best of five is the story of the seed with the largest log-probability.
+tell --best-of 5 --length 60 > "$dir/best"
+[ "$(grep -c '^seed ' "$dir/figures")" = 5 ] || fail "--best-of 5: $(cat "$dir/figures")"
+seed=$(sed -n 's/seed \([0-9]*\): log-probability \(.*\)/\2 \1/p' "$dir/figures" | sort -n | tail -n 1 | cut -d' ' -f2)
+tell --seed "$seed" --length 60 > "$dir/alone"
+cmp "$dir/best" "$dir/alone" || fail "--best-of 5 does not tell seed $seed"
+
+for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2"; do
+    if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
+    [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
+done
+echo "demo: drafts, parallel stories and a sliding context tell the same stories"
