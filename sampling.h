@@ -6402,26 +6402,20 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 
 /* ---- tail_free ---- */
 
-/* The logits of a compact row, the largest first, behind its weights' place: sorted by the bytes of their keys. */
+/* The logits of a compact row, the largest first, behind its weights' place: a radix sort of their keys, 11 bits at a
+   time. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
-    uint32_t count[4][256] = { { 0 } };
-    uint32_t *front = (uint32_t *)(void *)row->work->w, *back = (uint32_t *)(void *)(row->work->w + n + 16);
-    uint32_t *from = back, *to = front, *swap;
+    uint64_t *w = row->work->w;
+    uint32_t *back = (uint32_t *)(void *)(w + n + 16), *from = (uint32_t *)(void *)w, *to = back, *swap;
     float *sorted = (float *)(void *)back;
-    for (size_t i = 0; i < n; i++) {
-        from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
-        for (int byte = 0; byte < 4; byte++) count[byte][from[i] >> 8 * byte & 255]++;
-    }
-    for (int byte = 0; byte < 4; byte++, swap = from, from = to, to = swap) {
-        uint32_t at = 0;
-        for (int digit = 0; digit < 256; digit++) {
-            uint32_t c = count[byte][digit];
-            count[byte][digit] = at;
-            at += c;
-        }
-        for (size_t i = 0; i < n; i++) to[count[byte][from[i] >> 8 * byte & 255]++] = from[i];
+    for (size_t i = 0; i < n; i++) from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+    for (int shift = 0; shift < 32; shift += 11, swap = from, from = to, to = swap) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
     }
     for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
     return sorted;
