@@ -7587,7 +7587,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
     return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
 }
 
-/* The logits as floats in out [n]; of f64 their distance to the largest, and *top is 0 then. */
+/* The logits as floats in out [n]; of f64 their distance to the largest. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
