@@ -4408,27 +4408,38 @@ SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
            sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
 SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
            NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL,
-sampi_top_k_describe); SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
+SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k,
+           NULL, NULL, NULL, sampi_top_k_describe);
+SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
            NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL,
-sampi_cut_describe); SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL,
-NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p, NULL,
-NULL, NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL,
-NULL, sampi_xtc_describe); SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp, NULL, NULL,
-NULL, sampi_temp_describe); SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
+SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc,
+           NULL, NULL, NULL, sampi_xtc_describe);
+SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp,
+           NULL, NULL, NULL, sampi_temp_describe);
+SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
            NULL, NULL, NULL, sampi_temp_ext_describe);
-SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist, NULL, NULL, NULL, sampi_dist_describe);
+SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist,
+           NULL, NULL, NULL, sampi_dist_describe);
 SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, true, sampi_mirostat_apply, sampi_llama_mirostat,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
 SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, true, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
 SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, true, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
            sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
-SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL,
+           NULL, NULL, NULL, NULL);
 #undef SAMPI_KIND
 /* clang-format on */
 #define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
