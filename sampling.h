@@ -39,9 +39,9 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample  >>batch                              applying them, and samp_sample itself
-       >>verify  >>state  >>operator                                   drafts; what a sampler has become, as bytes;
-                                                                       sampling as an operator, without samplers
+       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
+                                                                       bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
@@ -6968,6 +6968,123 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
     return sampi_sample_one(s, logits, n_vocab, false);
 }
 
+/* ================================================================================================== >>verify
+   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
+   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
+   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
+   nothing of it is left to draw. */
+
+/* One row of a draft. */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;    /* NULL: certain */
+    const samp_token *ids; /* [n_top], or NULL: dense */
+    size_t n_top;
+} sampi_draft;
+
+/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
+typedef struct sampi_residual {
+    const sampi_draft *draft;
+    float max;
+    uint64_t z; /* the sum of weights */
+} sampi_residual;
+
+/* q(id) in units of weight: floor(q z). */
+static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
+{
+    if (!draft->probs) return id == draft->token ? z : 0;
+    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
+    while (draft->ids && i < n && draft->ids[i] != id) i++;
+    if (i == n) return 0;
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
+}
+
+static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_residual *r = (const sampi_residual *)draw;
+    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
+    return w > q ? w - q : 0;
+}
+
+/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
+   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
+   total. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2], total = 0;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
+    for (size_t i = 0; i < cur->size; i++) {
+        const samp_token_data *d = &cur->data[i];
+        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
+        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
+            cur->selected = (int64_t)i;
+            return;
+        }
+        total += sampi_residual_mass(&residual, d);
+    }
+    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+        residual.draft = NULL;
+        total = sums.z;
+    }
+    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
+}
+
+static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
+    if (draft->n && !draft->tokens) return SAMP_E_NULL;
+    if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    for (size_t i = 0; i < draft->n; i++)
+        if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
+    if (draft->ids && !draft->probs) return SAMP_E_NULL;
+    if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
+        if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
+    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
+        if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
+        if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
+    }
+    return SAMP_OK;
+}
+
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
+static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
+{
+    bool philox = s->rng == SAMP_RNG_PHILOX;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    s->draft = draft;
+    return philox;
+}
+
+SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
+                             samp_verify_method method, samp_token *out)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    bool ratio = method == SAMP_VERIFY_RATIO;
+    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    if (!status) status = sampi_check_draft(draft, n_vocab, method);
+    if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
+    if (status) return status;
+    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
+    for (;; a++) {
+        sampi_draft row = { -1, NULL, NULL, draft->n_top };
+        if (a < draft->n) row.token = draft->tokens[a];
+        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
+        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
+        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
+        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
+        if (a == draft->n || out[a] != row.token) break;
+    }
+    sampi_set_draft(s, NULL);
+    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
+    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+}
+
 /* =================================================================================================== >>batch */
 
 #define SAMPI_MAX_THREADS 256
@@ -7708,123 +7825,6 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
     sampi_op_write(op->result, result, index);
     return SAMP_OK;
-}
-
-/* ================================================================================================== >>verify
-   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
-   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
-   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
-   nothing of it is left to draw. */
-
-/* One row of a draft. */
-typedef struct sampi_draft {
-    samp_token token;
-    const float *probs;    /* NULL: certain */
-    const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;
-} sampi_draft;
-
-/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
-typedef struct sampi_residual {
-    const sampi_draft *draft;
-    float max;
-    uint64_t z; /* the sum of weights */
-} sampi_residual;
-
-/* q(id) in units of weight: floor(q z). */
-static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
-{
-    if (!draft->probs) return id == draft->token ? z : 0;
-    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
-    while (draft->ids && i < n && draft->ids[i] != id) i++;
-    if (i == n) return 0;
-    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
-}
-
-static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
-{
-    const sampi_residual *r = (const sampi_residual *)draw;
-    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
-    return w > q ? w - q : 0;
-}
-
-/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
-   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
-   total. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    uint64_t random[2], total = 0;
-    sampi_sums sums = sampi_sum(cur);
-    sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
-    for (size_t i = 0; i < cur->size; i++) {
-        const samp_token_data *d = &cur->data[i];
-        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
-        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
-            cur->selected = (int64_t)i;
-            return;
-        }
-        total += sampi_residual_mass(&residual, d);
-    }
-    if (total == 0) { /* the numbers of the draft sum to more than 1 */
-        residual.draft = NULL;
-        total = sums.z;
-    }
-    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
-}
-
-static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
-{
-    size_t n_row = draft->ids ? draft->n_top : n_vocab;
-    if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
-    if (draft->n && !draft->tokens) return SAMP_E_NULL;
-    if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
-    for (size_t i = 0; i < draft->n; i++)
-        if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
-    if (draft->ids && !draft->probs) return SAMP_E_NULL;
-    if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
-        if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
-        if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
-        if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
-    }
-    return SAMP_OK;
-}
-
-/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
-static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
-{
-    bool philox = s->rng == SAMP_RNG_PHILOX;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        philox &= sampi_set_draft(s->u.chain.item[i], draft);
-    s->draft = draft;
-    return philox;
-}
-
-SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
-                             samp_verify_method method, samp_token *out)
-{
-    sampi_sampler *s = (sampi_sampler *)sampler;
-    bool ratio = method == SAMP_VERIFY_RATIO;
-    int status = s && logits && draft && out ? samp_status(sampler, NULL) : SAMP_E_NULL;
-    if (!status) status = sampi_check_draft(draft, n_vocab, method);
-    if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
-    if (status) return status;
-    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
-    for (;; a++) {
-        sampi_draft row = { -1, NULL, NULL, draft->n_top };
-        if (a < draft->n) row.token = draft->tokens[a];
-        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
-        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
-        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
-        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
-        if (a == draft->n || out[a] != row.token) break;
-    }
-    sampi_set_draft(s, NULL);
-    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
-    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
 }
 
 /* ====================================================================================================== >>kv
