@@ -724,6 +724,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
 
 __extension__ typedef unsigned __int128 sampi_u128;
 
+/* For the arithmetic of inner loops: on a GPU a call costs more than what these do. */
+#define SAMPI_INLINE static inline __attribute__((always_inline))
+
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
 #if defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
@@ -858,7 +861,7 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_E7 1.5311115691643975e-05
 #define SAMPI_E8 1.319342516676227e-06
 
-static double sampi_exp2_poly(double f)
+SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
     p = fma(p, f, SAMPI_E7);
@@ -872,7 +875,7 @@ static double sampi_exp2_poly(double f)
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
-static double sampi_exp(float max, float l)
+SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
@@ -882,7 +885,7 @@ static double sampi_exp(float max, float l)
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
-static uint64_t sampi_weight(float max, float l)
+SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
@@ -892,7 +895,7 @@ static uint64_t sampi_weight(float max, float l)
    which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f /* log2 e (1 - 2^-20), in units of 2^-25 */
 
-static uint32_t sampi_envelope(float max, float l)
+SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
 {
     float x = (max - l) * SAMPI_ENVELOPE_UNIT;
     if (!(x < 2147483648.0f)) return 0;
@@ -1044,12 +1047,18 @@ typedef struct sampi_sums {
     uint64_t above; /* sum of w above some threshold */
 } sampi_sums;
 
+/* round(w * (max - l)) */
+SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
+{
+    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+}
+
 static void sampi_sum_add(sampi_sums *r, float max, float l)
 {
     uint64_t w = sampi_weight(max, l);
     r->n++;
     r->z += w;
-    if (w) r->s += sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    r->s += sampi_weighted(w, max, l);
 }
 
 typedef struct sampi_kernels {

@@ -46,7 +46,7 @@
      - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
      - a sampler of your own comes before any that removes tokens.
-   A sampler of your own behind a top_k, top_p, min_p, typical or tail_free gets the tokens left, exactly the array that
+   A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
@@ -171,7 +171,6 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_SIMD(...)
 #define SAMPI_UNROLL(n)
 #endif
-#define SAMPI_INLINE static inline __attribute__((always_inline))
 
 #define SAMPI_GROUP   1024 /* elements: 32 of each lane, its "cell" */
 #define SAMPI_TEAMS   1024 /* more than that cost libgomp an allocation per launch */
@@ -499,6 +498,11 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
 }
 
+static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
+{
+    return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
+}
+
 /* Apply n operations to a logit: -inf if the token is gone. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
@@ -513,7 +517,7 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
         else if (o->kind == SAMPI_OP_UNTIL)
             l = key <= o->k ? l : -INFINITY;
         else if (o->kind == SAMPI_OP_ADAPT)
-            l = sampi_adaptive_p_logit((float)(sampi_exp(o->max, l) / (double)o->t), o->f);
+            l = sampi_gpu_adapt(l, o->max, o->t, o->f);
         else {
             uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
             l = code < o->t || (code == o->t && key >= o->k) ? l : -INFINITY;
@@ -612,6 +616,9 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
     const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
     const double scale = st->scale, mean = st->search.mean;
     const sampi_gpu_op *op = st->op;
+    const bool scaled = n_ops == 1 && op->kind == SAMPI_OP_SCALE; /* nearly always all that there is */
+    const uint32_t n_replay = scaled ? 0 : n_ops;
+    const float r = scaled ? op->f : 1.0f;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint32_t *n_list = &st->n_list;
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
@@ -631,7 +638,9 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
             SAMPI_UNROLL(8) for (int i = 0; i < 8; i++)
             {
                 uint32_t id = g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, t + i);
-                float l = sampi_gpu_replay(op, n_ops, id, x[i]);
+                float l = x[i] + 0.0f;
+                if (scaled && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * r));
+                if (n_replay) l = sampi_gpu_replay(op, n_replay, id, l);
                 if (!(l >= -FLT_MAX)) continue;
                 uint64_t key = sampi_gpu_key(l, id), w, code;
                 bool take = listing && key >= floor;
@@ -640,9 +649,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
                         w = sampi_weight(max, l);
                         s0++;
                         s1 += w;
-                        if (w)
-                            s2 += sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) -
-                                  sampi_bits(SAMPI_INT);
+                        s2 += sampi_weighted(w, max, l);
                         low = l < low ? l : low;
                         break;
                     case SAMPI_PASS_SIGMA:
@@ -728,11 +735,10 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(+ : z, s) reduction(min : low))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        sampi_sums sums = { max, 0, 0, 0 };
         float l = sampi_gpu_logit(item[i].key);
-        sampi_sum_add(&sums, max, l);
-        z += sums.z;
-        s += sums.s;
+        uint64_t w = sampi_weight(max, l);
+        z += w;
+        s += sampi_weighted(w, max, l);
         low = l < low ? l : low;
     }
     h->st->n = n;
@@ -836,7 +842,8 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-static sampi_gpu_prefix sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t code, const uint64_t *tie)
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t code, const uint64_t *tie,
+                                  sampi_gpu_prefix *prefix)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
@@ -853,8 +860,18 @@ static sampi_gpu_prefix sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t 
         count += in;
         mass += in ? w[i] : 0;
     }
-    sampi_gpu_prefix p = { count, mass };
-    return p;
+    prefix->count = count; /* gcc 12's device compiler fails on a returned struct here */
+    prefix->mass = mass;
+}
+
+static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t count = 0;
+    SAMPI_SIMD(reduction(+ : count))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) count += item[i].key >= from;
+    return count;
 }
 
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
@@ -873,13 +890,14 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_list_bisect(const sampi_gpu_here *h, uint64_t mass, uint64_t count, const uint64_t *tie)
 {
     uint64_t lo = 0, hi = UINT64_MAX, below = 0, upto;
-    sampi_gpu_prefix p = sampi_gpu_list_prefix(h, hi, tie);
+    sampi_gpu_prefix p;
+    sampi_gpu_list_prefix(h, hi, tie, &p);
     if (p.mass < mass || p.count < count) return UINT64_MAX;
     upto = p.count;
     sampi_gpu_list_range(h, h->st->search.by_score && !tie, &lo, &hi);
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
         uint64_t mid = lo + (hi - lo) / 2;
-        p = sampi_gpu_list_prefix(h, mid, tie);
+        sampi_gpu_list_prefix(h, mid, tie, &p);
         if (p.mass >= mass && p.count >= count)
             hi = mid, upto = p.count;
         else
@@ -1223,15 +1241,17 @@ static uint64_t sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
     uint64_t code = sampi_gpu_list_bisect(h, search->mass, search->count, NULL);
-    sampi_gpu_prefix upto = sampi_gpu_list_prefix(h, code, NULL), below = { 0, 0 };
+    sampi_gpu_prefix upto, below = { 0, 0 };
+    sampi_gpu_list_prefix(h, code, NULL, &upto);
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
-    if (code > 0) below = sampi_gpu_list_prefix(h, code - 1, NULL);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, NULL, &below);
     if (search->by_score && upto.count - below.count > 1) { /* a tie: the rest goes by keys */
         uint64_t tie = code, key = sampi_gpu_list_bisect(h, sampi_gpu_less(search->mass, below.mass),
                                                          sampi_gpu_less(search->count, below.count), &tie);
         search->key = ~key;
-        return below.count + sampi_gpu_list_prefix(h, key, &tie).count;
+        sampi_gpu_list_prefix(h, key, &tie, &upto);
+        return below.count + upto.count;
     }
     return upto.count;
 }
@@ -1290,7 +1310,8 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
         if (known == 0) return 0;
         if (known == 1) {
             sampi_gpu_list_weights(h);
-            sampi_gpu_prefix p = sampi_gpu_list_prefix(h, UINT64_MAX, NULL);
+            sampi_gpu_prefix p;
+            sampi_gpu_list_prefix(h, UINT64_MAX, NULL, &p);
             bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
             if (enough)
                 sampi_gpu_search_list(h);
@@ -1334,11 +1355,10 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double least, uint64_t 
             known = sampi_gpu_gather(h, from);
             if (known == 0) return 0;
             if (known == SAMPI_GPU_DECLINED && min_keep > SAMP_GPU_LIST) return known;
-            uint64_t count = 0;
-            if (known == 1) {
-                st->search.by_score = false;
-                sampi_gpu_list_weights(h);
-                count = sampi_gpu_list_prefix(h, ~from, NULL).count;
+            uint64_t count = known == 1 ? sampi_gpu_list_count(h, from) : 0;
+            if (known == 1 && count < min_keep) { /* more than there are can't be asked for */
+                if ((known = sampi_gpu_sums(h)) != 1) return known;
+                if (min_keep > st->n) min_keep = st->n;
             }
             if (known == SAMPI_GPU_DECLINED || count >= min_keep) {
                 sampi_gpu_from(h, from);
@@ -1832,10 +1852,9 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        const sampi_gpu_op op = { SAMPI_OP_ADAPT, aim, max, 0, z, 0.0 };
         const uint32_t id = sampi_gpu_id(item[i].key);
         item[i].at_order = sampi_gpu_logit(item[i].key);
-        item[i].key = sampi_gpu_key(sampi_gpu_replay(&op, 1, id, item[i].at_order), id);
+        item[i].key = sampi_gpu_key(sampi_gpu_adapt(item[i].at_order, max, z, aim), id);
     }
 }
 
@@ -1986,9 +2005,8 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             top = l > top ? l : top;
             low = l < low ? l : low;
             if (want == SAMPI_PASS_SUMS) {
-                sampi_sums sums = { max, 0, 0, 0 };
-                sampi_sum_add(&sums, max, l);
-                s0 += sums.n, s1 += sums.z, s2 += sums.s;
+                uint64_t w = sampi_weight(max, l);
+                s0++, s1 += w, s2 += sampi_weighted(w, max, l);
             }
             if (want == SAMPI_PASS_SIGMA) {
                 uint64_t x = sampi_sigma_x(max, l, scale);
@@ -2483,8 +2501,7 @@ static bool sampi_gpu_llama(const sampi_sampler *s)
 static bool sampi_gpu_removes(const sampi_sampler *s)
 {
     const sampi_kind *k = s->kind;
-    return k == &SAMPI_TOP_K || k == &SAMPI_TAIL_FREE || k == &SAMPI_TYPICAL || k == &SAMPI_TOP_P ||
-           k == &SAMPI_MIN_P;
+    return k == &SAMPI_TOP_K || k == &SAMPI_TYPICAL || k == &SAMPI_TOP_P || k == &SAMPI_MIN_P;
 }
 
 /* This one masks none. */
@@ -2644,10 +2661,11 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
         case SAMPI_GPU_PATCH: return sampi_gpu_fill_patch(gpu, job, step, s, n_vocab);
         case SAMPI_GPU_TOP_N_SIGMA: step->a = s->u.sigma.n; break;
         case SAMPI_GPU_TOP_K: step->k = (uint32_t)s->u.top_k.k; break;
-        case SAMPI_GPU_MIN_P: step->d = sampi_ln(s->u.cut.p); /* fall through */
+        case SAMPI_GPU_MIN_P:
         case SAMPI_GPU_TAIL_FREE:
         case SAMPI_GPU_TYPICAL:
         case SAMPI_GPU_TOP_P:
+            step->d = sampi_ln(s->u.cut.p);
             step->share = sampi_share(s->u.cut.p);
             step->min_keep = s->u.cut.min_keep;
             break;
@@ -2658,10 +2676,12 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
             step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
             break;
         case SAMPI_GPU_TEMP_EXT:
+        case SAMPI_GPU_TEMP:
             if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
+            step->a = s->u.temp.t;
             step->b = s->u.temp.delta;
-            step->c = s->u.temp.exponent; /* fall through */
-        case SAMPI_GPU_TEMP: step->a = s->u.temp.t; break;
+            step->c = s->u.temp.exponent;
+            break;
         case SAMPI_GPU_MIROSTAT:
         case SAMPI_GPU_MIROSTAT_V2:
             step->k = (uint32_t)s->u.mirostat.m;
