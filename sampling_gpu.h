@@ -176,7 +176,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_TEAMS   1024 /* more than that cost libgomp an allocation per launch */
 #define SAMPI_STEPS   24   /* samplers of a row */
 #define SAMPI_RULES   1024 /* changed logits of a row */
+#define SAMPI_FOLD    1024 /* maxima that a threshold is searched among */
 #define SAMPI_BUCKETS 2048 /* of a histogram */
+#define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
@@ -370,7 +372,7 @@ typedef struct sampi_gpu_args {
     uint64_t *sum;              /* [rows][groups] */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
-    float *fold;                /* [rows][256] */
+    float *fold;                /* [rows][SAMPI_FOLD] */
 } sampi_gpu_args;
 
 /* ================================================================================================== >>elements */
@@ -1018,16 +1020,17 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
     const float *part = a->lane_max + h->row * n;
     if (n < 4 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     if (n < need) return SAMPI_GPU_ALL;
-    if (need <= 64 && n > 256) {
-        float *fold = a->fold + h->row * 256;
+    if (n > 4 * need && n > SAMPI_FOLD / 4 && need <= SAMPI_FOLD / 4) {
+        const uint32_t folded = need <= SAMPI_FOLD / 16 ? SAMPI_FOLD / 4 : SAMPI_FOLD;
+        float *fold = a->fold + h->row * SAMPI_FOLD;
         SAMPI_SIMD()
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < 256; i += SAMPI_WARP)
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < folded; i += SAMPI_WARP)
         {
             float m = -INFINITY;
-            for (uint32_t k = i; k < n; k += 256) m = part[k] > m ? part[k] : m;
+            for (uint32_t k = i; k < n; k += folded) m = part[k] > m ? part[k] : m;
             fold[i] = m;
         }
-        part = fold, n = 256;
+        part = fold, n = folded;
     }
     int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(FLT_MAX) + 1, least = INT32_MAX, most = INT32_MIN;
     SAMPI_SIMD(reduction(min : least) reduction(max : most))
@@ -1102,7 +1105,7 @@ static int sampi_gpu_sums(const sampi_gpu_here *h)
     st->want = SAMPI_PASS_SUMS;
     st->listing = !st->listed && !st->overflown && !st->thinned;
     if (st->listing) {
-        st->asked = SAMP_GPU_LIST < 128 ? SAMP_GPU_LIST / 2 : 64;
+        st->asked = SAMPI_HEAD;
         st->floor = sampi_gpu_threshold(h, st->asked);
         st->n_list = 0;
     }
@@ -1291,6 +1294,15 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return 0;
 }
 
+/* How many tokens are probably enough: the perplexity tells. */
+static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
+{
+    if (mass == 0 || !st->sums_known) return count;
+    sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s };
+    double guess = 2.0 * sampi_exp2(sampi_round(sampi_entropy(&sums) * SAMPI_LOG2E));
+    return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
+}
+
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
    are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
 static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass, uint64_t count)
@@ -1305,12 +1317,14 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
         search->mass = mass;
         search->count = count;
         search->before = 0;
-        uint64_t need = count > 64 || mass == 0 ? count : SAMP_GPU_LIST < 128 ? SAMP_GPU_LIST / 2 : 64;
-        known = !by_score ? sampi_gpu_head(h, need) : st->complete ? 1 : SAMPI_GPU_DECLINED;
-        if (known == 0) return 0;
+        if (st->complete || (st->listed && !by_score))
+            known = 1;
+        else
+            known = by_score ? SAMPI_GPU_DECLINED
+                             : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
         if (known == 1) {
-            sampi_gpu_list_weights(h);
             sampi_gpu_prefix p;
+            sampi_gpu_list_weights(h);
             sampi_gpu_list_prefix(h, UINT64_MAX, NULL, &p);
             bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
             if (enough)
@@ -1318,7 +1332,9 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
             else if (all)
                 search->key = 0, search->score = UINT64_MAX;
             if (enough || all) return 1;
+            known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
         }
+        if (known == 0) return 0;
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY));
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL);
     }
@@ -2214,7 +2230,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
-    SAMPI_TAKE(fold, float, rows * 256);
+    SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
 #undef SAMPI_TAKE
     at[0] = used;
     sampi_gpu_take(base, &used, sampi_gpu_job_size(rows), 1);
