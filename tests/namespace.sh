@@ -3,10 +3,10 @@
 set -eu
 dir=$1
 mkdir -p "$dir"
-printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' > "$dir/all.c"
-printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' > "$dir/static.c"
+printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' > "$dir/all.c"
+printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' > "$dir/static.c"
 printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
-printf '#include "sampling.h"\n' > "$dir/header.c"
+printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
 "$CC" -std=c11 -O1 -I. -c "$dir/all.c" -o "$dir/all.o"
 "$CC" -std=c11 -O1 -I. -c "$dir/static.c" -o "$dir/static.o"
