@@ -114,11 +114,11 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 /* samp_gpu_sample_batch -- draw the next token of every row and accept it, as samp_sample_batch does on the CPU.
      in       rows [n_rows], a chain each, each at most once; logits as in samp_sample_batch, with the context's dtype,
               at most its rows and vocabulary; row_index and mask are host memory; -inf or a cleared bit masks a token
-     out      [n_rows]: the row's token, or its status (as samp_sample's), after which its chain is unchanged
-     Returns  SAMP_OK if every row was dealt with; else no chain and nothing of out has changed: SAMP_E_NULL,
-              SAMP_E_RANGE (rows, vocabulary, stride, a row's index, a chain twice), SAMP_E_DTYPE, SAMP_E_DEVICE (a copy
-              failed). State belongs to the chains: the same chain may go on on the CPU.
-     Memory   none, but what samp_sample takes for a chain that goes to the CPU. */
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was
+     Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
+              larger vocabulary than its), SAMP_E_DEVICE (a copy failed).
+     State    belongs to the chains: the same chain may go on on the CPU.
+     Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out);
 
@@ -393,24 +393,6 @@ static uint64_t sampi_gpu_floor(float l)
     return sampi_gpu_key(l, 0xFFFFFFFFu);
 } /* below all keys with that logit */
 
-static float sampi_gpu_f16(uint32_t h)
-{
-    uint32_t exponent = h >> 10 & 31, fraction = h & 1023, sign = (h & 0x8000u) << 16;
-    uint32_t u = sign | (exponent + 112) << 23 | fraction << 13;
-    float x, tiny = (float)(int32_t)fraction * (1.0f / 16777216.0f);
-    if (exponent == 31) u |= 0x7F800000u;
-    memcpy(&x, &u, 4);
-    return exponent ? x : sign ? -tiny : tiny;
-}
-
-static float sampi_gpu_bf16(uint32_t h)
-{
-    uint32_t u = h << 16;
-    float x;
-    memcpy(&x, &u, 4);
-    return x;
-}
-
 /* A row to read from. */
 typedef struct sampi_gpu_view {
     const char *data;
@@ -459,18 +441,16 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
         SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++)
         {
             bool half = v->type == SAMP_F16;
-            x[2 * i] = half ? sampi_gpu_f16(u[i] & 0xFFFF) : sampi_gpu_bf16(u[i] & 0xFFFF);
-            x[2 * i + 1] = half ? sampi_gpu_f16(u[i] >> 16) : sampi_gpu_bf16(u[i] >> 16);
+            x[2 * i] = half ? sampi_f16_to_f32((uint16_t)u[i]) : sampi_bf16_to_f32((uint16_t)u[i]);
+            x[2 * i + 1] = half ? sampi_f16_to_f32((uint16_t)(u[i] >> 16))
+                                : sampi_bf16_to_f32((uint16_t)(u[i] >> 16));
         }
     } else {
         SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
         {
             uint32_t at = base + sampi_gpu_index(false, lane, first + i);
             if (at > last) at = last;
-            if (v->type == SAMP_F32) x[i] = ((const float *)(const void *)v->data)[at];
-            if (v->type == SAMP_F64) x[i] = (float)((const double *)(const void *)v->data)[at];
-            if (v->type == SAMP_F16) x[i] = sampi_gpu_f16(((const uint16_t *)(const void *)v->data)[at]);
-            if (v->type == SAMP_BF16) x[i] = sampi_gpu_bf16(((const uint16_t *)(const void *)v->data)[at]);
+            x[i] = sampi_element(v->data, (samp_dtype)v->type, NULL, at);
         }
     }
     if (full && !v->mask && !v->hole) return;
@@ -487,11 +467,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 /* One element, holes not regarded. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
-    if (v->mask && !(v->mask[i / 32] >> i % 32 & 1)) return -INFINITY;
-    if (v->type == SAMP_F32) return ((const float *)(const void *)v->data)[i];
-    if (v->type == SAMP_F64) return (float)((const double *)(const void *)v->data)[i];
-    uint32_t h = ((const uint16_t *)(const void *)v->data)[i];
-    return v->type == SAMP_F16 ? sampi_gpu_f16(h) : sampi_gpu_bf16(h);
+    return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
 /* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties. */
@@ -1298,7 +1274,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
 {
     if (mass == 0 || !st->sums_known) return count;
-    sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s };
+    sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
     double guess = 2.0 * sampi_exp2(sampi_round(sampi_entropy(&sums) * SAMPI_LOG2E));
     return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
 }
@@ -1777,7 +1753,7 @@ static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *ste
         int known = sampi_gpu_sums(h);
         if (known != 1) return known;
         if (st->n == 1) return 1;
-        sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s };
+        sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
         st->scale = (double)sampi_dynamic_temp(step->a, step->b, step->c, &sums);
         st->phase = 1;
     }
@@ -2171,7 +2147,6 @@ struct samp_gpu {
     samp_token *token;          /* [max_rows] */
     sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
     samp_token_data *candidate; /* [SAMP_GPU_LIST] */
-    float *logit;               /* [max_vocab] */
     char *raw;                  /* [max_vocab] elements */
     uint32_t n_jobs, n_steps, n_rules, n_ids;
 };
@@ -2377,7 +2352,6 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_TAKE(token, samp_token, rows);
     SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
     SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
-    SAMPI_TAKE(logit, float, c->max_vocab);
     SAMPI_TAKE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
 #undef SAMPI_TAKE
     return used;
@@ -2785,36 +2759,32 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
-    if (!gpu || !l) return SAMP_E_NULL;
+    if (!gpu || !l || (l->n_rows && (!rows || !out))) return SAMP_E_NULL;
     if (l->n_rows == 0) return SAMP_OK;
-    if (!rows || !l->data || !out) return SAMP_E_NULL;
     if (l->dtype != gpu->config.dtype) return SAMP_E_DTYPE;
-    if (l->n_rows > gpu->config.max_rows || l->n_vocab < 1 || l->n_vocab > gpu->config.max_vocab) return SAMP_E_RANGE;
-    if (l->stride && l->stride < l->n_vocab) return SAMP_E_RANGE;
-    if (l->mask && l->mask_stride && l->mask_stride < (l->n_vocab + 31) / 32) return SAMP_E_RANGE;
-    for (size_t r = 0; r < l->n_rows; r++)
-        if (l->row_index && l->row_index[r] < 0) return SAMP_E_RANGE;
-    for (size_t r = 0; r < l->n_rows; r++) /* at_ordinal is free between draws: it marks the chains seen */
-        if (rows[r]) ((sampi_sampler *)rows[r])->at_ordinal = 0;
-    for (size_t r = 0; r < l->n_rows; r++) {
-        sampi_sampler *s = (sampi_sampler *)rows[r];
-        if (s && s->at_ordinal++) return SAMP_E_RANGE;
-    }
-    return SAMP_OK;
+    if (l->n_rows > gpu->config.max_rows || l->n_vocab > gpu->config.max_vocab) return SAMP_E_RANGE;
+    return sampi_check_batch(rows, l);
 }
 
-/* Sample one row on the CPU: as float, masks applied. */
-static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *s, const samp_logits *l, size_t row)
+/* One row on the CPU, fetched from the device if it is there. */
+static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
-    const char *data = (const char *)l->data + sampi_gpu_data_row(l, row) * sampi_gpu_stride(l) * size;
+    const char *data = (const char *)l->data + sampi_gpu_data_row(l, r) * sampi_gpu_stride(l) * size;
     if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->config.data_on_device) {
         if (sampi_gpu_get(gpu, gpu->raw, data, l->n_vocab * size)) return SAMP_E_DEVICE;
         data = gpu->raw;
     }
-    sampi_gpu_view v = { data, sampi_gpu_mask_row(l, row), NULL, (uint32_t)l->n_vocab, (int32_t)l->dtype, false };
-    for (size_t i = 0; i < l->n_vocab; i++) gpu->logit[i] = sampi_gpu_element(&v, (uint32_t)i);
-    return samp_sample(s, gpu->logit, l->n_vocab);
+    samp_logits one = *l;
+    samp_token token;
+    one.data = data;
+    one.n_rows = one.n_threads = 1;
+    one.stride = 0;
+    one.row_index = NULL;
+    one.mask = sampi_gpu_mask_row(l, r);
+    one.logprobs = l->logprobs ? l->logprobs + r : NULL;
+    int status = samp_sample_batch(row, &one, &token);
+    return status ? status : token;
 }
 
 /* The rows of the jobs to the device: their logits if they are the host's, masks, and the batch itself. */
@@ -2996,11 +2966,14 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     for (size_t r = 0; r < l->n_rows; r++) {
         sampi_sampler *s = (sampi_sampler *)rows[r];
         gpu->token[r] = samp_status(rows[r], NULL);
+        if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = 0;
         if (gpu->token[r]) continue;
+        gpu->where[r] = 2;
+        if (l->logprobs) continue;
         sampi_gpu_route route;
         sampi_gpu_find_route(gpu, s, &route);
-        gpu->where[r] = route.head && sampi_gpu_pack(gpu, s, &route, l, r) ? 1 : 2;
+        if (route.head && sampi_gpu_pack(gpu, s, &route, l, r)) gpu->where[r] = 1;
     }
 }
 
@@ -3009,7 +2982,10 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 {
     int status = sampi_gpu_check_batch(gpu, rows, logits, out);
     if (status || logits->n_rows == 0) return status;
-    if (logits->logprobs) return SAMP_E_UNSUPPORTED;
+    if (gpu->mode == SAMPI_GPU_ON_CPU) {
+        gpu->perf.n_cpu += logits->n_rows;
+        return samp_sample_batch(rows, logits, out);
+    }
     sampi_gpu_divide(gpu, rows, logits);
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu);
@@ -3030,7 +3006,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     for (size_t r = 0; r < logits->n_rows; r++) {
         if (gpu->where[r] != 2) continue;
         gpu->perf.n_cpu++;
-        gpu->token[r] = sampi_gpu_cpu_row(gpu, rows[r], logits, r);
+        gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
     }
     if (gpu->config.out_on_device) return sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out);
     memcpy(out, gpu->token, logits->n_rows * sizeof *out);

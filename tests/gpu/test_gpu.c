@@ -342,6 +342,45 @@ static bool sides_change(void)
     return stage_free(&t, good, "sides change");
 }
 
+/* With log-probabilities a batch gives what samp_sample_batch gives. */
+static bool logprobs(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    source s = source_seed(77);
+    int32_t index[MAX_ROWS];
+    samp_token got[3], want[3];
+    samp_logprob top[2][3][4];
+    samp_logprobs lp[2][3];
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    memset(lp, 0, sizeof lp);
+    l.n_vocab = 2000;
+    l.n_rows = 3;
+    for (int r = 0; r < 3; r++) {
+        t.steps[r] = samp_chain_init();
+        samp_chain_add(t.steps[r], samp_init_top_k(10));
+        samp_chain_add(t.steps[r], samp_init_dist((uint64_t)r));
+        t.fast[r] = samp_clone(t.steps[r]);
+        for (int side = 0; side < 2; side++) lp[side][r].raw.n_top = 4, lp[side][r].raw.top_logprobs = top[side][r];
+    }
+    make_batch(&t, &s, 2, &l, index);
+    l.logprobs = lp[0];
+    good = good && samp_sample_batch(t.steps, &l, want) == SAMP_OK;
+    l.logprobs = lp[1];
+    good = good && samp_gpu_sample_batch(t.gpu[2], t.fast, &l, got) == SAMP_OK;
+    for (int r = 0; r < 3 && good; r++) {
+        samp_logprob_set *a = &lp[0][r].raw, *b = &lp[1][r].raw;
+        good = got[r] == want[r] && a->n_top_found == b->n_top_found && a->chosen.rank == b->chosen.rank &&
+               bits_of(a->chosen.logprob) == bits_of(b->chosen.logprob) && (want[r] < 0 || a->n_top_found > 0);
+        for (int i = 0; i < a->n_top_found && good; i++)
+            good = top[0][r][i].token == top[1][r][i].token &&
+                   bits_of(top[0][r][i].logprob) == bits_of(top[1][r][i].logprob);
+    }
+    free_chains(&t, 3);
+    return stage_free(&t, good, "log-probabilities");
+}
+
 #define CHECK(condition)                                                                                             \
     do {                                                                                                             \
         if (!(condition)) printf("  line %d: %s\n", __LINE__, #condition), good = false;                             \
@@ -430,12 +469,10 @@ static bool errors(void)
     CHECK(samp_gpu_sample_batch(gpu, rows, &k, out) == wanted && out[0] == 77 && out[1] == 77)
     BATCH(k.dtype = SAMP_F16, SAMP_E_DTYPE);
     BATCH(k.n_rows = 3, SAMP_E_RANGE);
-    BATCH(k.n_vocab = 0, SAMP_E_RANGE);
+    BATCH(k.n_vocab = 0, SAMP_E_EMPTY);
     BATCH(k.n_vocab = 101, SAMP_E_RANGE);
     BATCH(k.stride = 99, SAMP_E_RANGE);
     BATCH(k.data = NULL, SAMP_E_NULL);
-    int32_t index[2] = { 0, -1 };
-    BATCH(k.row_index = index, SAMP_E_RANGE);
     uint32_t mask[8] = { 0 };
     BATCH((k.mask = mask, k.mask_stride = 3), SAMP_E_RANGE);
     BATCH(k.n_rows = 0, SAMP_OK);
@@ -446,6 +483,11 @@ static bool errors(void)
     samp_sampler *twice[2] = { rows[0], rows[0] };
     CHECK(samp_gpu_sample_batch(gpu, twice, &l, out) == SAMP_E_RANGE && out[0] == 77);
     CHECK(samp_get_position(rows[0]) == 0 && samp_get_position(rows[1]) == 0);
+    int32_t index[2] = { -1, 1 };
+    l.row_index = index;
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_RANGE && out[1] >= 0);
+    samp_set_position(rows[1], 0);
+    l.row_index = NULL;
     data[50] = NAN;
     CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN && out[1] >= 0);
     CHECK(samp_get_position(rows[0]) == 0 && samp_get_position(rows[1]) == 1);
@@ -468,6 +510,7 @@ static bool errors(void)
     X(plans)                                                                                                         \
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
+    X(logprobs)                                                                                                      \
     X(sides_change)                                                                                                  \
     X(long_rows)
 
