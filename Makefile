@@ -152,6 +152,15 @@ test-gpu: gpu
 bench-gpu: gpu
 	@sh tests/gpu/run.sh bench $(ARGS)
 
+## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
+test-gpu-cuda: $(GPU_DEPS) | $(GPU)
+	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
+	 cuda=$$(dirname "$$(dirname "$$nvcc")"); set -e; \
+	 $$nvcc -c tests/gpu/cuda_interop.cu -o $(GPU)/cuda_interop.o; \
+	 gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. tests/gpu/cuda_interop.c $(GPU)/cuda_interop.o -o $(GPU)/cuda_interop \
+	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
+	 ./$(GPU)/cuda_interop
+
 ## test-gpu-host: the kernels themselves, run on the host, with long lists and short ones; contexts without a device
 test-gpu-host: $(GPU)/host $(GPU)/host_short
 	@set -e; for mode in "host host" "host_short host" "host cpu"; do set -- $$mode; \
@@ -218,4 +227,4 @@ $(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu test-gpu-host deps-gpu ci-gpu test-fused-long fuzz-regress fuzz test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
+        gpu test-gpu bench-gpu test-gpu-host test-gpu-cuda deps-gpu ci-gpu test-fused-long fuzz-regress fuzz test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -16,6 +16,9 @@
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
 
+   Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
+   then works in CUDA's context, and device memory means the same to both.
+
    Any other compiler, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same
    calls sample on the CPU.
 
