@@ -171,7 +171,7 @@ $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
 
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 $< -o $@ -lm
+	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 $< -o $@ -lm -lpthread
 
 ## deps-gpu: install gcc's offloading compiler for OFFLOAD
 deps-gpu:

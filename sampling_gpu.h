@@ -1512,7 +1512,7 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
     sampi_gpu_fence();
-    sampi_gpu_add(&r->batch, a->batch - r->batch);
+    sampi_gpu_add(&r->batch, a->batch - sampi_gpu_peek(&r->batch));
     return 0;
 }
 
@@ -2310,6 +2310,12 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 }
 #endif
 
+/* On the host the teams come one after the other (a test lets them come at once). */
+#ifndef SAMPI_HOST_TEAMS
+#define SAMPI_HOST_TEAMS(a, n)                                                                                       \
+    for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
+#endif
+
 /* One launch: passes of all rows. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
@@ -2332,7 +2338,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     }
 #endif
     const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at);
-    for (uint32_t team = 0; team < a->n_rows * a->splits; team++) sampi_gpu_team(a, team);
+    SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
 }
 
 /* ---- contexts ---- */

@@ -12,6 +12,10 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
+#include <pthread.h>
+#include <stdint.h>
+static void run_teams(const void *args, uint32_t n);
+#define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
 #include "../fuzz/case.h"
@@ -26,6 +30,41 @@ static uint64_t setting(const char *name, uint64_t otherwise)
 {
     const char *text = getenv(name);
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* ------------------------------------------------------------------------------- teams on the host: one by one, or
+   as threads at once, as on a device where they wait for each other */
+
+enum { MAX_THREADS = 32 };
+static bool at_once;
+
+typedef struct team {
+    const sampi_gpu_args *args;
+    uint32_t number;
+} team;
+
+static void *run_team(void *arg)
+{
+    const team *t = (const team *)arg;
+    sampi_gpu_team(t->args, t->number);
+    return NULL;
+}
+
+static void run_teams(const void *args, uint32_t n)
+{
+    const sampi_gpu_args *a = (const sampi_gpu_args *)args;
+    pthread_t thread[MAX_THREADS];
+    team t[MAX_THREADS];
+    if (!at_once || n > MAX_THREADS) {
+        for (uint32_t i = 0; i < n; i++) sampi_gpu_team(a, i);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        t[i].args = a;
+        t[i].number = n - 1 - i;
+        if (pthread_create(&thread[i], NULL, run_team, &t[i])) abort();
+    }
+    for (uint32_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
 }
 
 /* ---------------------------------------------------------------------------------------------- rows as dtypes */
@@ -191,34 +230,40 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
 
 /* ------------------------------------------------------------------------------------------------------- tests */
 
-static bool one_case(stage *t, uint64_t seed)
+static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int rounds)
 {
-    source s = source_seed(seed);
     samp_logits l;
     int32_t index[MAX_ROWS];
-    int type = (int)below(&s, N_DTYPES), rounds = percent(&s, 60) ? 1 : 1 + (int)below(&s, 4);
+    int type = (int)below(s, N_DTYPES);
     memset(&l, 0, sizeof l);
-    l.n_vocab = make_length(&s, 3000);
-    if (percent(&s, 25)) l.n_vocab = 900 + below(&s, 300);
-    if (percent(&s, 6)) l.n_vocab = 2000 + below(&s, 12000);
-    l.n_rows = 1 + below(&s, percent(&s, 70) ? 4 : MAX_ROWS);
-    while (l.n_rows > 1 && l.n_rows * (l.n_vocab + 40) > MAX_CELLS / 4) l.n_rows--;
-    for (size_t r = 0; r < l.n_rows; r++) {
-        t->steps[r] = make_chain(&s, l.n_vocab);
-        size_t prompt = percent(&s, 40) ? below(&s, 24) : 0;
+    l.n_vocab = n_vocab;
+    l.n_rows = n_rows;
+    for (size_t r = 0; r < n_rows; r++) {
+        t->steps[r] = make_chain(s, n_vocab);
+        size_t prompt = percent(s, 40) ? below(s, 24) : 0;
         for (size_t i = 0; i < prompt; i++)
-            samp_accept(t->steps[r], (samp_token)below(&s, l.n_vocab < 4     ? l.n_vocab
-                                                           : percent(&s, 50) ? 4
-                                                                             : l.n_vocab));
+            samp_accept(t->steps[r], (samp_token)below(s, n_vocab < 4 ? n_vocab : percent(s, 50) ? 4 : n_vocab));
         t->fast[r] = samp_clone(t->steps[r]);
     }
     bool good = true;
     for (int i = 0; i < rounds && good; i++) {
         l.mask = NULL;
-        make_batch(t, &s, type, &l, index);
+        make_batch(t, s, type, &l, index);
         good = play_batch(t, type, &l);
     }
-    free_chains(t, l.n_rows);
+    free_chains(t, n_rows);
+    return good;
+}
+
+static bool one_case(stage *t, uint64_t seed)
+{
+    source s = source_seed(seed);
+    size_t n = make_length(&s, 3000), n_rows;
+    if (percent(&s, 25)) n = 900 + below(&s, 300);
+    if (percent(&s, 6)) n = 2000 + below(&s, 12000);
+    n_rows = 1 + below(&s, percent(&s, 70) ? 4 : MAX_ROWS);
+    while (n_rows > 1 && n_rows * (n + 40) > MAX_CELLS / 4) n_rows--;
+    bool good = one_batch(t, &s, n_rows, n, percent(&s, 60) ? 1 : 1 + (int)below(&s, 4));
     if (!good) printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1\n", seed);
     return good;
 }
@@ -230,6 +275,24 @@ static bool random_batches(void)
     uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", on_device ? 6000 : 4000), failed = 0;
     for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_case(&t, seed + i);
     return stage_free(&t, good && !failed, "random batches");
+}
+
+/* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
+static bool waiting_teams(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 20, failed = 0;
+    for (uint64_t i = 0; i < n && good && failed < 5 && device == SAMP_GPU_HOST; i++) {
+        source s = source_seed(seed + i);
+        uint32_t wait = (uint32_t)PICK(&s, 1.0f, 30.0f, 1000.0f, 1000000.0f);
+        for (int k = 0; k < N_DTYPES; k++) t.gpu[k]->wait = wait;
+        at_once = true;
+        failed += !one_batch(&t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+        at_once = false;
+        if (failed) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed + i);
+    }
+    return stage_free(&t, good && !failed, "waiting teams");
 }
 
 /* Every sampler alone, and behind and before a temperature, on the smallest vocabularies and those around the sizes of
@@ -510,6 +573,7 @@ static bool errors(void)
     X(plans)                                                                                                         \
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
+    X(waiting_teams)                                                                                                 \
     X(logprobs)                                                                                                      \
     X(sides_change)                                                                                                  \
     X(long_rows)
