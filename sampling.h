@@ -915,6 +915,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
 
 __extension__ typedef unsigned __int128 sampi_u128;
 
+/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+#define SAMPI_INLINE static inline __attribute__((always_inline))
+
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
 #if defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
@@ -927,17 +930,21 @@ __extension__ typedef unsigned __int128 sampi_u128;
 /* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
 #define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
 
-/* For what a loop over a row is made of: gcc -O2 would call it. */
-#define SAMPI_INLINE static inline __attribute__((always_inline))
+/* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+#define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
+#else
+#define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
+#endif
 
 static float sampi_roundf(float product)
 {
-    SAMPI_OPAQUE(product);
+    SAMPI_OPAQUE_SCALAR(product);
     return product;
 }
 static double sampi_round(double product)
 {
-    SAMPI_OPAQUE(product);
+    SAMPI_OPAQUE_SCALAR(product);
     return product;
 }
 
@@ -1042,7 +1049,7 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_E7 1.5311115691643975e-05
 #define SAMPI_E8 1.319342516676227e-06
 
-static double sampi_exp2_poly(double f)
+SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
     p = fma(p, f, SAMPI_E7);
@@ -1056,7 +1063,7 @@ static double sampi_exp2_poly(double f)
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
-static double sampi_exp(float max, float l)
+SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
@@ -1066,7 +1073,7 @@ static double sampi_exp(float max, float l)
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
-static uint64_t sampi_weight(float max, float l)
+SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
@@ -1076,7 +1083,7 @@ static uint64_t sampi_weight(float max, float l)
    which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f /* log2 e (1 - 2^-20), in units of 2^-25 */
 
-static uint32_t sampi_envelope(float max, float l)
+SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
 {
     float x = (max - l) * SAMPI_ENVELOPE_UNIT;
     if (!(x < 2147483648.0f)) return 0;
@@ -1258,12 +1265,18 @@ typedef struct sampi_sums {
     uint64_t above; /* sum of w above some threshold */
 } sampi_sums;
 
+/* round(w * (max - l)) */
+SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
+{
+    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+}
+
 static void sampi_sum_add(sampi_sums *r, float max, float l)
 {
     uint64_t w = sampi_weight(max, l);
     r->n++;
     r->z += w;
-    if (w) r->s += sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    r->s += sampi_weighted(w, max, l);
 }
 
 typedef struct sampi_kernels {
@@ -3308,12 +3321,16 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
+static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
+}
+
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
     l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
-    float fall = sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
-    return sampi_finite(l - fall);
+    return sampi_finite(l - sampi_penalties_fall(s, entry));
 }
 
 static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3465,21 +3482,24 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
-    if (sampi_masked(l)) return l;
     const sampi_head *head = sampi_dry_head(s);
     for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
-        if (head[h].tail < 0) return l;     /* a breaker itself is never punished */
+        if (head[h].tail < 0) return 0.0f;  /* a breaker itself is never punished */
     const float ln_float_max = 88.7228391f; /* base^power stays within a float */
     float base = s->u.dry.base;
     bool llama = s->rng == SAMP_RNG_MT19937;
     int32_t power = entry->count - s->u.dry.allowed, most = 0;
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
-    float fall = (float)((double)s->u.dry.multiplier *
-                         (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
-    return sampi_finite(l - fall);
+    return (float)((double)s->u.dry.multiplier *
+                   (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
+}
+
+static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
 /* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how
@@ -3515,8 +3535,25 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* ============================================================================================== >>truncation
    Samplers that remove tokens. */
 
-/* The cut of top_n_sigma: keep l if max - l <= the result. The variance comes from integers: max - l in units of
-   2^-40 of the range's power of two, sums of x and x^2 exact in 128 bits. */
+/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x and
+   x^2 exact in 128 bits. */
+static double sampi_sigma_scale(double range)
+{
+    uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
+    return sampi_from_bits((uint64_t)(1023 + 40 + 1022 - exponent) << 52);
+}
+
+static uint64_t sampi_sigma_x(float max, float l, double scale)
+{
+    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+}
+
+static double sampi_sigma_of(uint64_t n, sampi_u128 sum, sampi_u128 squares, double scale)
+{
+    return sqrt((double)(squares * n - sum * sum)) / ((double)n * scale);
+}
+
+/* Its cut: keep l if max - l <= the result. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -3526,21 +3563,18 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
         if (l > *max) *max = l;
         if (!sampi_masked(l) && l < low) low = l;
     }
-    double range = (double)*max - (double)low;
-    uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
-    double scale = sampi_from_bits((uint64_t)(1023 + 40 + 1022 - exponent) << 52), n = 0.0;
+    double range = (double)*max - (double)low, scale = sampi_sigma_scale(range);
     sampi_u128 sum = 0, squares = 0;
+    uint64_t n = 0;
     if (range == 0.0) return 0.0;
     for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (sampi_masked(l)) continue;
-        uint64_t x = sampi_bits(fma((double)*max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+        if (sampi_masked(cur->data[i].logit)) continue;
+        uint64_t x = sampi_sigma_x(*max, cur->data[i].logit, scale);
         sum += x;
         squares += (sampi_u128)x * x;
-        n += 1.0;
+        n++;
     }
-    double sigma = sqrt((double)(squares * (sampi_u128)n - sum * sum)) / (n * scale);
-    return (double)n_sigma * sigma;
+    return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
 static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3699,11 +3733,16 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The temperature of temp_ext, from the entropy. */
+static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+{
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    return (float)fma((double)hi - (double)lo, power, (double)lo);
+}
+
 static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
 {
-    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), s->u.temp.exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
 }
 
 static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3736,21 +3775,22 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* 128 random bits: a function of (seed, position, kind of draw, the sampler's ordinal among its kind, attempt). */
-static void sampi_random_of(const sampi_sampler *s, uint32_t kind, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, stream, attempt). */
+static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
-    uint32_t out[4];
-    uint32_t key[2] = { (uint32_t)s->seed, (uint32_t)(s->seed >> 32) };
-    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32), kind << 16 | s->at_ordinal,
-                            attempt };
+    uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. */
+static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
+
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_of(s, s->kind->draws, attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws), attempt, r);
 }
 
 /* The mass that a candidate has in a draw. */
@@ -3835,11 +3875,15 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. */
-static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
     double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    double error = surprise - (double)s->u.mirostat.tau;
-    s->now.mu = sampi_finite((float)fma(-(double)s->u.mirostat.eta, error, (double)s->now.mu));
+    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+}
+
+static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+{
+    s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
@@ -3863,14 +3907,19 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 }
 
 /* How many of n tokens mirostat keeps. */
-static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
-    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0, n_vocab = s->u.mirostat.n_vocab;
+    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
     double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
-    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / exponent);
+    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+}
+
+static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+{
+    return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
 }
 
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3887,10 +3936,15 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+static double sampi_surprise_floor(float mu, float max, double z)
+{
+    double room = (double)mu - sampi_log2(z / (double)SAMPI_ONE);
+    return fma(-room, SAMPI_LN2, (double)max);
+}
+
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
-    double room = (double)s->now.mu - sampi_log2(z / (double)SAMPI_ONE);
-    return fma(-room, SAMPI_LN2, (double)max);
+    return sampi_surprise_floor(s->now.mu, max, z);
 }
 
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -7014,7 +7068,7 @@ static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
     sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws | SAMPI_DRAWS_RATIO), 0, random);
     for (size_t i = 0; i < cur->size; i++) {
         const samp_token_data *d = &cur->data[i];
         uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
