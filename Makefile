@@ -33,7 +33,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 # ---------------------------------------------------------------------------------------------------- tests
 
 ## test: build and run the tests, installing what they need
-test: need-deps run-tests test-compile test-namespace test-demo
+test: need-deps run-tests test-gpu-host test-compile test-namespace test-demo
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -49,11 +49,11 @@ $(B)/test_%: tests/test_%.c $(TEST_DEPS) | $(B)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm -lpthread
 
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
-test-compile: tests/compile.sh sampling.h | $(B)
+test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
 
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
-test-namespace: tests/namespace.sh sampling.h | $(B)
+test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
@@ -124,8 +124,73 @@ parity-small: | $(B)
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## ci: what .ci/run adds to make test
-ci: test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small
+ci: test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small ci-gpu
 	@echo "make ci: all passed"
+
+# ---------------------------------------------------------------------------------------------------- gpu
+
+OFFLOAD ?= nvptx-none
+OFFLOAD_ARCH ?= $(if $(findstring amdgcn,$(OFFLOAD)),-march=gfx906,-misa=sm_80)
+OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD) \
+                -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
+GPU := $(B)/gpu
+GPU_DEPS := sampling_gpu.h sampling.h tests/fuzz/case.h
+
+## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
+gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
+	@libs=$$(dirname "$$(readlink -f "$$(gcc -print-file-name=libgomp.so)")"); \
+	 cp -L "$$libs"/libgomp.so.1 "$$libs"/libgomp-plugin-*.so.1 $(GPU)/
+	@sh tests/gpu/inspect.sh $(OFFLOAD) $(GPU)
+
+$(GPU)/test_gpu: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+
+$(GPU)/bench_gpu: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. $< -o $@ -lm
+
+## test-gpu: the same tokens on the device as by definition; exits with 77 and says "no device" if there is none
+test-gpu: gpu
+	@sh tests/gpu/run.sh test $(ARGS)
+
+## bench-gpu: wall times on the device (ARGS=--quick); see bench/GPU.md
+bench-gpu: gpu
+	@sh tests/gpu/run.sh bench $(ARGS)
+
+## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
+test-gpu-cuda: $(GPU_DEPS) | $(GPU)
+	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
+	 cuda=$$(dirname "$$(dirname "$$nvcc")"); set -e; \
+	 $$nvcc -c tests/gpu/cuda_interop.cu -o $(GPU)/cuda_interop.o; \
+	 gcc -std=gnu11 -O3 $(WARN) $(OFFLOAD_FLAGS) -I. tests/gpu/cuda_interop.c $(GPU)/cuda_interop.o -o $(GPU)/cuda_interop \
+	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
+	 ./$(GPU)/cuda_interop
+
+## test-gpu-host: the kernels themselves, run on the host, with long lists and short ones; contexts without a device
+test-gpu-host: $(GPU)/host $(GPU)/host_short
+	@set -e; for mode in "host host" "host_short host" "host cpu"; do set -- $$mode; \
+	  SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} ./$(GPU)/$$1 $$2 > $(GPU)/$$1.log || { cat $(GPU)/$$1.log; exit 1; }; \
+	  echo "== test_gpu $$mode: $$(sed -n 's/^  random batches: //p' $(GPU)/$$1.log)"; done
+
+$(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
+
+$(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 $< -o $@ -lm -lpthread
+
+## deps-gpu: install gcc's offloading compiler for OFFLOAD
+deps-gpu:
+	@sh tests/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
+
+# The kernels under the sanitizers; the device code of both kinds, where its compiler can be had.
+ci-gpu: $(GPU)/san
+	SAMP_TEST_CASES=300 ./$(GPU)/san host | tail -n 1
+	@for target in amdgcn-amdhsa nvptx-none; do \
+	  if $(MAKE) -s deps-gpu OFFLOAD=$$target > $(GPU)/deps.log 2>&1; then \
+	    $(MAKE) -s -B gpu OFFLOAD=$$target WARN="$(WARN) -Werror" || exit 1; \
+	  else echo "ci-gpu: SKIPPED $$target: its compiler can't be installed here"; fi; done
+
+$(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lm
 
 # ---------------------------------------------------------------------------------------------------- benchmarks
 
@@ -156,14 +221,15 @@ need-deps:
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch])
 
 ## clean: remove build/
 clean:
 	rm -rf $(B)
 
-$(B) $(B)/san:
+$(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        test-fused-long fuzz-regress fuzz test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
+        gpu test-gpu bench-gpu test-gpu-host test-gpu-cuda deps-gpu ci-gpu test-fused-long fuzz-regress fuzz test-sanitize \
+        test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

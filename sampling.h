@@ -39,9 +39,9 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample  >>verify  >>batch                    applying them, and samp_sample itself
-       >>state  >>operator                                             what a sampler has become, as bytes; sampling
-                                                                       as an operator, without samplers
+       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
+                                                                       bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
@@ -342,6 +342,23 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
    token. */
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
+/* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
+     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
+              touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
+     Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
+              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
+     Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
+              dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
+              token not even a NaN matters.
+     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
+              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
+              logits; greedy leaves them all. They cost three more passes over the row.
+     Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
+              chains of the batch get theirs. Nothing else.
+     Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
+SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
+
 /* samp_verify -- how much of a draft is right? Samples and accepts row after row, as long as the draft's token comes
    out; then one token more.
      in       logits [n + 1 x n_vocab]: row i is what the model says behind i tokens of the draft
@@ -360,23 +377,6 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               sampler (a certain token: its n-gram drafts), FlashInfer's chain_speculative_sampling. */
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out);
-
-/* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
-     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
-     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
-              touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
-     Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
-              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
-     Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
-              dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
-              token not even a NaN matters.
-     Logprobs natural logarithms, exact to a few units of the last place: l - max - ln (Z / 2^40). "processed" are
-              those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
-              logits; greedy leaves them all. They cost three more passes over the row.
-     Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
-              chains of the batch get theirs. Nothing else.
-     Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
-SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
 /* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
@@ -915,6 +915,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
 
 __extension__ typedef unsigned __int128 sampi_u128;
 
+/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+#define SAMPI_INLINE static inline __attribute__((always_inline))
+
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
 #if defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
@@ -927,17 +930,21 @@ __extension__ typedef unsigned __int128 sampi_u128;
 /* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
 #define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
 
-/* For what a loop over a row is made of: gcc -O2 would call it. */
-#define SAMPI_INLINE static inline __attribute__((always_inline))
+/* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+#define SAMPI_OPAQUE_SCALAR(x) __asm__("" : "+r"(x))
+#else
+#define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
+#endif
 
 static float sampi_roundf(float product)
 {
-    SAMPI_OPAQUE(product);
+    SAMPI_OPAQUE_SCALAR(product);
     return product;
 }
 static double sampi_round(double product)
 {
-    SAMPI_OPAQUE(product);
+    SAMPI_OPAQUE_SCALAR(product);
     return product;
 }
 
@@ -1042,7 +1049,7 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_E7 1.5311115691643975e-05
 #define SAMPI_E8 1.319342516676227e-06
 
-static double sampi_exp2_poly(double f)
+SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
     p = fma(p, f, SAMPI_E7);
@@ -1056,7 +1063,7 @@ static double sampi_exp2_poly(double f)
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
-static double sampi_exp(float max, float l)
+SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
@@ -1066,7 +1073,7 @@ static double sampi_exp(float max, float l)
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
-static uint64_t sampi_weight(float max, float l)
+SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
     return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
@@ -1076,7 +1083,7 @@ static uint64_t sampi_weight(float max, float l)
    which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
 #define SAMPI_ENVELOPE_UNIT 48408768.0f /* log2 e (1 - 2^-20), in units of 2^-25 */
 
-static uint32_t sampi_envelope(float max, float l)
+SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
 {
     float x = (max - l) * SAMPI_ENVELOPE_UNIT;
     if (!(x < 2147483648.0f)) return 0;
@@ -1199,16 +1206,22 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
-static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
-
-/* FNV-1a, 64 bits. Every step is a bijection, so a change of any one byte changes the sum. */
+/* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
+   shows. */
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
-    const unsigned char *byte = (const unsigned char *)bytes;
-    uint64_t sum = 0xCBF29CE484222325u;
-    for (size_t i = 0; i < n; i++) sum = (sum ^ byte[i]) * 0x100000001B3u;
-    return sum;
+    const char *p = (const char *)bytes;
+    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    for (size_t at = 0; at < n; at += 8) {
+        uint64_t x = 0;
+        memcpy(&x, p + at, n - at < 8 ? n - at : 8);
+        h = (h ^ x) * 0xD1342543DE82EF95u;
+        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+    }
+    return h;
 }
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -1252,12 +1265,18 @@ typedef struct sampi_sums {
     uint64_t above; /* sum of w above some threshold */
 } sampi_sums;
 
+/* round(w * (max - l)) */
+SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
+{
+    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+}
+
 static void sampi_sum_add(sampi_sums *r, float max, float l)
 {
     uint64_t w = sampi_weight(max, l);
     r->n++;
     r->z += w;
-    if (w) r->s += sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    r->s += sampi_weighted(w, max, l);
 }
 
 typedef struct sampi_kernels {
@@ -3302,12 +3321,16 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
+static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
+}
+
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
     l = sampi_finite(l <= 0.0f ? l * s->u.penalties.repeat : l / s->u.penalties.repeat);
-    float fall = sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
-    return sampi_finite(l - fall);
+    return sampi_finite(l - sampi_penalties_fall(s, entry));
 }
 
 static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3459,21 +3482,24 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
     }
 }
 
-static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
 {
-    if (sampi_masked(l)) return l;
     const sampi_head *head = sampi_dry_head(s);
     for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
-        if (head[h].tail < 0) return l;     /* a breaker itself is never punished */
+        if (head[h].tail < 0) return 0.0f;  /* a breaker itself is never punished */
     const float ln_float_max = 88.7228391f; /* base^power stays within a float */
     float base = s->u.dry.base;
     bool llama = s->rng == SAMP_RNG_MT19937;
     int32_t power = entry->count - s->u.dry.allowed, most = 0;
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
-    float fall = (float)((double)s->u.dry.multiplier *
-                         (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
-    return sampi_finite(l - fall);
+    return (float)((double)s->u.dry.multiplier *
+                   (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
+}
+
+static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
+{
+    return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
 /* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how
@@ -3509,8 +3535,25 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* ============================================================================================== >>truncation
    Samplers that remove tokens. */
 
-/* The cut of top_n_sigma: keep l if max - l <= the result. The variance comes from integers: max - l in units of
-   2^-40 of the range's power of two, sums of x and x^2 exact in 128 bits. */
+/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x and
+   x^2 exact in 128 bits. */
+static double sampi_sigma_scale(double range)
+{
+    uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
+    return sampi_from_bits((uint64_t)(1023 + 40 + 1022 - exponent) << 52);
+}
+
+static uint64_t sampi_sigma_x(float max, float l, double scale)
+{
+    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+}
+
+static double sampi_sigma_of(uint64_t n, sampi_u128 sum, sampi_u128 squares, double scale)
+{
+    return sqrt((double)(squares * n - sum * sum)) / ((double)n * scale);
+}
+
+/* Its cut: keep l if max - l <= the result. */
 static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma, float *max)
 {
     float low = INFINITY;
@@ -3520,21 +3563,18 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
         if (l > *max) *max = l;
         if (!sampi_masked(l) && l < low) low = l;
     }
-    double range = (double)*max - (double)low;
-    uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
-    double scale = sampi_from_bits((uint64_t)(1023 + 40 + 1022 - exponent) << 52), n = 0.0;
+    double range = (double)*max - (double)low, scale = sampi_sigma_scale(range);
     sampi_u128 sum = 0, squares = 0;
+    uint64_t n = 0;
     if (range == 0.0) return 0.0;
     for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (sampi_masked(l)) continue;
-        uint64_t x = sampi_bits(fma((double)*max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+        if (sampi_masked(cur->data[i].logit)) continue;
+        uint64_t x = sampi_sigma_x(*max, cur->data[i].logit, scale);
         sum += x;
         squares += (sampi_u128)x * x;
-        n += 1.0;
+        n++;
     }
-    double sigma = sqrt((double)(squares * (sampi_u128)n - sum * sum)) / (n * scale);
-    return (double)n_sigma * sigma;
+    return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
 static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3693,11 +3733,16 @@ static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The temperature of temp_ext, from the entropy. */
+static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+{
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    return (float)fma((double)hi - (double)lo, power, (double)lo);
+}
+
 static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
 {
-    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), s->u.temp.exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
 }
 
 static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3730,21 +3775,22 @@ static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* 128 random bits: a function of (seed, position, kind of draw, the sampler's ordinal among its kind, attempt). */
-static void sampi_random_of(const sampi_sampler *s, uint32_t kind, uint32_t attempt, uint64_t r[2])
+/* 128 random bits: a function of (seed, position, stream, attempt). */
+static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
 {
-    uint32_t out[4];
-    uint32_t key[2] = { (uint32_t)s->seed, (uint32_t)(s->seed >> 32) };
-    uint32_t counter[4] = { (uint32_t)s->at_position, (uint32_t)(s->at_position >> 32), kind << 16 | s->at_ordinal,
-                            attempt };
+    uint32_t out[4], key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) };
+    uint32_t counter[4] = { (uint32_t)position, (uint32_t)(position >> 32), stream, attempt };
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. */
+static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
+
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_of(s, s->kind->draws, attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws), attempt, r);
 }
 
 /* The mass that a candidate has in a draw. */
@@ -3829,11 +3875,15 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. */
-static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
     double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    double error = surprise - (double)s->u.mirostat.tau;
-    s->now.mu = sampi_finite((float)fma(-(double)s->u.mirostat.eta, error, (double)s->now.mu));
+    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+}
+
+static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+{
+    s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
@@ -3857,14 +3907,19 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 }
 
 /* How many of n tokens mirostat keeps. */
-static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
-    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0, n_vocab = s->u.mirostat.n_vocab;
+    double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
     double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
-    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)s->now.mu)), 1.0 / exponent);
+    double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+}
+
+static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
+{
+    return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
 }
 
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3881,10 +3936,15 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+static double sampi_surprise_floor(float mu, float max, double z)
+{
+    double room = (double)mu - sampi_log2(z / (double)SAMPI_ONE);
+    return fma(-room, SAMPI_LN2, (double)max);
+}
+
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
-    double room = (double)s->now.mu - sampi_log2(z / (double)SAMPI_ONE);
-    return fma(-room, SAMPI_LN2, (double)max);
+    return sampi_surprise_floor(s->now.mu, max, z);
 }
 
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -4402,27 +4462,38 @@ SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
            sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
 SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
            NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k, NULL, NULL, NULL,
-sampi_top_k_describe); SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
+SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k,
+           NULL, NULL, NULL, sampi_top_k_describe);
+SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
            NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical, NULL, NULL, NULL,
-sampi_cut_describe); SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p, NULL, NULL,
-NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p, NULL,
-NULL, NULL, sampi_cut_describe); SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc, NULL, NULL,
-NULL, sampi_xtc_describe); SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp, NULL, NULL,
-NULL, sampi_temp_describe); SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
+SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p,
+           NULL, NULL, NULL, sampi_cut_describe);
+SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc,
+           NULL, NULL, NULL, sampi_xtc_describe);
+SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp,
+           NULL, NULL, NULL, sampi_temp_describe);
+SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
            NULL, NULL, NULL, sampi_temp_ext_describe);
-SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist, NULL, NULL, NULL, sampi_dist_describe);
+SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist,
+           NULL, NULL, NULL, sampi_dist_describe);
 SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, true, sampi_mirostat_apply, sampi_llama_mirostat,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
 SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, true, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
            NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
 SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, true, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
            sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
-SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL, NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL,
+           NULL, NULL, NULL, NULL);
+SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL,
+           NULL, NULL, NULL, NULL);
 #undef SAMPI_KIND
 /* clang-format on */
 #define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
@@ -6396,26 +6467,20 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 
 /* ---- tail_free ---- */
 
-/* The logits of a compact row, the largest first, behind its weights' place: sorted by the bytes of their keys. */
+/* The logits of a compact row, the largest first, behind its weights' place: a radix sort of their keys, 11 bits at a
+   time. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
-    uint32_t count[4][256] = { { 0 } };
-    uint32_t *front = (uint32_t *)(void *)row->work->w, *back = (uint32_t *)(void *)(row->work->w + n + 16);
-    uint32_t *from = back, *to = front, *swap;
+    uint64_t *w = row->work->w;
+    uint32_t *back = (uint32_t *)(void *)(w + n + 16), *from = (uint32_t *)(void *)w, *to = back, *swap;
     float *sorted = (float *)(void *)back;
-    for (size_t i = 0; i < n; i++) {
-        from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
-        for (int byte = 0; byte < 4; byte++) count[byte][from[i] >> 8 * byte & 255]++;
-    }
-    for (int byte = 0; byte < 4; byte++, swap = from, from = to, to = swap) {
-        uint32_t at = 0;
-        for (int digit = 0; digit < 256; digit++) {
-            uint32_t c = count[byte][digit];
-            count[byte][digit] = at;
-            at += c;
-        }
-        for (size_t i = 0; i < n; i++) to[count[byte][from[i] >> 8 * byte & 255]++] = from[i];
+    for (size_t i = 0; i < n; i++) from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
+    for (int shift = 0; shift < 32; shift += 11, swap = from, from = to, to = swap) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
     }
     for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
     return sorted;
@@ -7003,7 +7068,7 @@ static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
     sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_of(s, s->kind->draws | SAMPI_DRAWS_RATIO, 0, random);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws | SAMPI_DRAWS_RATIO), 0, random);
     for (size_t i = 0; i < cur->size; i++) {
         const samp_token_data *d = &cur->data[i];
         uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
@@ -7704,7 +7769,7 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
     return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
 }
 
-/* The logits as floats in out [n]; of f64 their distance to the largest, and *top is 0 then. */
+/* The logits as floats in out [n]; of f64 their distance to the largest. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;

@@ -5,6 +5,7 @@
  *     ./tales --temp 1.2 --min-p 0.1 --seed 7 "The wolf"
  *     ./tales --show -n 20                        the candidates, and what each sampler made of them
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
+ *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
  *     ./tales --help
  *
  * The story goes to stdout, the figures to stderr. The same options give the same story. */
@@ -23,7 +24,7 @@
  * --help says. What a value may be is for the library to judge; its status names the samp_params
  * field, and the table leads from there back to the option. */
 
-enum { MAX_BIASES = 64, MAX_BREAKERS = 32, HELP_COLUMN = 31 };
+enum { MAX_BIASES = 64, MAX_BREAKERS = 32, MAX_LISTS = 64, HELP_COLUMN = 31 };
 
 typedef struct {
     samp_params sampling;
@@ -33,6 +34,7 @@ typedef struct {
     samp_logit_bias biases[MAX_BIASES];     /* what sampling.logit_bias points to */
     const char *breakers[MAX_BREAKERS + 1]; /* what sampling.dry_breakers points to */
     int n_breakers;
+    const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
 
 typedef enum { FLAG, INT, SIZE, SEED, REAL, TEXT, RNG, BIAS, BREAKER } option_kind;
@@ -53,7 +55,7 @@ typedef struct {
 static const option options[] = {
     {{"--prompt", "-p"},  TEXT, OWN(prompt),  "how the story begins; the word --prompt may be left out"},
     {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; a full context slides"},
-    {{"--parallel"},      SIZE, OWN(parallel), "tell N stories, with N seeds in a row"},
+    {{"--parallel"},      SIZE, OWN(parallel), "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
     {{"--model", "-m"},   TEXT, OWN(model),   "the model's file"},
@@ -261,6 +263,36 @@ static const char *parse_value(const option *o, const char *text, settings *set)
     return error;
 }
 
+/* A setting of the samplers may be a list, with commas between; the stories take its values in turn. */
+static bool may_be_list(const option *o)
+{
+    return o->field && (o->kind == INT || o->kind == SIZE || o->kind == SEED || o->kind == REAL || o->kind == RNG);
+}
+
+/* Value number k (of so many that are taken in turn) of a list. */
+static const char *parse_item(const option *o, const char *list, size_t k, settings *set)
+{
+    char text[64];
+    size_t n = 1;
+    for (const char *c = list; *c; c++) n += *c == ',';
+    for (k %= n; k > 0; k--) list = strchr(list, ',') + 1;
+    n = strcspn(list, ",");
+    if (n >= sizeof text) return "too long";
+    memcpy(text, list, n);
+    text[n] = 0;
+    return parse_value(o, text, set);
+}
+
+static const char *parse_list(const option *o, const char *list, settings *set)
+{
+    size_t n = 1;
+    const char *error = NULL;
+    for (const char *c = list; *c; c++) n += *c == ',';
+    while (n-- > 0 && !error) error = parse_item(o, list, n, set); /* the first one comes last, and stays */
+    set->lists[o - options] = list;
+    return error;
+}
+
 static bool parse_options(int argc, char **argv, settings *set)
 {
     bool have_prompt = false;
@@ -280,7 +312,8 @@ static bool parse_options(int argc, char **argv, settings *set)
             if (have_prompt) error = "a second prompt (quotes missing?)";
             have_prompt = true;
         }
-        if (!error) error = parse_value(o, value, set);
+        if (!error)
+            error = may_be_list(o) && strchr(value, ',') ? parse_list(o, value, set) : parse_value(o, value, set);
         if (error) {
             fprintf(stderr, "tales: %s%s%s: %s\n", name, *value ? " " : "", value, error);
             return false;
@@ -556,6 +589,16 @@ static void slide(library *lib, int seq)
     lib->stories[seq].pos -= gap;
 }
 
+/* Takes the token that a story goes on with. row: [n_vocab] what the model said. */
+static void take(library *lib, story *s, samp_token token, const float *row, const settings *set)
+{
+    s->ids[s->n++] = token;
+    lib->f.tokens++;
+    if (set->best_of > 1) s->logprob += logprob(row, lib->m->n_vocab, token);
+    if (set->show) show_step(lib->m, s->chain, lib->f.tokens);
+    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token);
+}
+
 /* Goes on with a story. rows: [1 + n_draft, n_vocab] what the model says behind its last token and behind
  * each token of its draft. Returns SAMP_OK, or what stopped it. */
 static int go_on(library *lib, int seq, const float *rows, const settings *set)
@@ -573,14 +616,34 @@ static int go_on(library *lib, int seq, const float *rows, const settings *set)
     samp_kv_seq_rm(lib->kv, seq, s->pos, -1);
     for (int i = 0; i <= agreed; i++) {
         if (out[i] < 0) return out[i];
-        s->ids[s->n++] = out[i];
-        lib->f.tokens++;
-        if (set->best_of > 1)
-            s->logprob += logprob(rows + (size_t)i * (size_t)lib->m->n_vocab, lib->m->n_vocab, out[i]);
-        if (set->show) show_step(lib->m, s->chain, lib->f.tokens);
-        if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, out[i]);
+        take(lib, s, out[i], rows + (size_t)i * (size_t)lib->m->n_vocab, set);
     }
     return SAMP_OK;
+}
+
+/* Goes on with all stories that have not ended, none of which has a draft: one row each. */
+static int all_go_on(library *lib, const settings *set)
+{
+    samp_sampler *chains[MAX_STORIES];
+    samp_token out[MAX_STORIES];
+    samp_logits logits;
+    memset(&logits, 0, sizeof logits);
+    logits.data = lib->logits;
+    logits.n_vocab = (size_t)lib->m->n_vocab;
+    for (int k = 0; k < lib->n_stories; k++)
+        if (lib->stories[k].n < lib->stories[k].end) chains[logits.n_rows++] = lib->stories[k].chain;
+    double start = now();
+    int status = samp_sample_batch(chains, &logits, out);
+    lib->f.sampling += now() - start;
+    for (int k = 0, row = 0; k < lib->n_stories && status == SAMP_OK; k++) {
+        story *s = &lib->stories[k];
+        if (s->n == s->end) continue;
+        if (out[row] < 0) return out[row];
+        s->pos++;
+        take(lib, s, out[row], lib->logits + (size_t)row * logits.n_vocab, set);
+        row++;
+    }
+    return status;
 }
 
 /* Reads the prompt and tells the first token of each story. */
@@ -633,6 +696,7 @@ static int step(library *lib, const settings *set, bool *more)
     int status = tales_decode(lib->m, lib->kv, tokens, &batch, batch.n_tokens, lib->logits);
     lib->f.model += now() - start;
     lib->f.steps++;
+    if (set->draft == 0 && status == SAMP_OK) return all_go_on(lib, set);
     const float *rows = lib->logits;
     for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
         story *s = &lib->stories[k];
@@ -738,11 +802,14 @@ static void report(const library *lib, const settings *set)
 static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
 {
     size_t rows = (size_t)lib->n_stories * (1 + MAX_DRAFT), n_ids = (size_t)lib->m->n_ctx + set->length;
-    uint64_t seed = set->sampling.seed;
     for (int k = 0; k < lib->n_stories; k++) {
         story *s = &lib->stories[k];
-        s->seed = set->sampling.seed = seed + (uint64_t)k;
-        s->chain = make_chain(set, vocab, lib->m->n_ctx);
+        settings own = *set; /* this story's */
+        own.sampling.seed += (uint64_t)k;
+        for (int i = 0; i < N_OPTIONS; i++)
+            if (set->lists[i]) parse_item(&options[i], set->lists[i], (size_t)k, &own);
+        s->seed = own.sampling.seed;
+        s->chain = make_chain(&own, vocab, lib->m->n_ctx);
         if (!s->chain) return false;
         s->ids = malloc(n_ids * sizeof *s->ids);
         if (!s->ids) break;

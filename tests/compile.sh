@@ -31,10 +31,19 @@ cat > "$dir/static.c" <<'EOF'
 int one(void);
 int one(void) { return samp_init_top_k(1) == NULL; }
 EOF
-cp "$dir/one.c" "$dir/one.cpp"
+cat > "$dir/gpu.c" <<'EOF'
+#define SAMPLING_STATIC
+#define SAMPLING_IMPLEMENTATION
+#include "sampling_gpu.h"
+#include "sampling.h"
+#include "sampling_gpu.h"
+int gpu(void);
+int gpu(void) { return samp_gpu_available(); }
+EOF
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/one.c" > "$dir/one.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/two.c" > "$dir/two.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/static.c" > "$dir/static.cpp"
+cp "$dir/gpu.c" "$dir/gpu.cpp"
 
 warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Werror -I."
 build() { # compiler, standard, suffix, optimisation, further flags
@@ -42,6 +51,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/one.$3" -o "$dir/one.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/two.$3" -o "$dir/two.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"
+    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
     "$1" "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
     "$dir/run"
     "$1" "$dir/static.o" "$dir/two.o" "$dir/one.o" -o "$dir/run" -lm 2> /dev/null && {

@@ -35,6 +35,20 @@ for prompt in "Once upon a time" "$long"; do
     cmp "$dir/parallel" "$dir/alone" || fail "stories side by side are not those told alone"
 done
 
+# So are stories with settings of their own: every list is taken in turn.
+tell --parallel 8 --length 120 --temp 0.7,0,1.2 --top-k 40,5 --repeat-penalty 1,1,1.3 --mirostat 0,0,0,2 --seed 9,7 \
+    > "$dir/parallel"
+set -- "0.7 40 1 0 9" "0 5 1 0 7" "1.2 40 1.3 0 9" "0.7 5 1 2 7" "0 40 1 0 9" "1.2 5 1.3 0 7" "0.7 40 1 0 9" "0 5 1 2 7"
+: > "$dir/alone"
+for settings in "$@"; do
+    # shellcheck disable=SC2086
+    set -- $settings
+    [ ! -s "$dir/alone" ] || echo >> "$dir/alone"
+    printf '(seed %s)\n\n' "$5" >> "$dir/alone"
+    tell --temp "$1" --top-k "$2" --repeat-penalty "$3" --mirostat "$4" --seed "$5" --length 120 >> "$dir/alone"
+done
+cmp "$dir/parallel" "$dir/alone" || fail "stories with their own settings are not those told alone"
+
 # The best of five is the story of the seed with the largest log-probability.
 tell --best-of 5 --length 60 > "$dir/best"
 [ "$(grep -c '^seed ' "$dir/figures")" = 5 ] || fail "--best-of 5: $(cat "$dir/figures")"
@@ -42,7 +56,7 @@ seed=$(sed -n 's/seed \([0-9]*\): log-probability \(.*\)/\2 \1/p' "$dir/figures"
 tell --seed "$seed" --length 60 > "$dir/alone"
 cmp "$dir/best" "$dir/alone" || fail "--best-of 5 does not tell seed $seed"
 
-for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2"; do
+for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17" "--show --draft 2" "--show --parallel 2" "--temp 1,x" "--top-k 4,,5"; do
     if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
     [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
 done

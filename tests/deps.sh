@@ -1,5 +1,6 @@
 #!/bin/sh
 # What the tests need beyond gcc and make.   deps.sh check: is it all there?   deps.sh install: get what is missing.
+# With a third word that package instead: deps.sh install gcc-offload-nvptx, or gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -16,7 +17,9 @@ qemu-user                command -v qemu-aarch64
 EOF
 }
 
-missing=$(list | while read -r package probe; do
+offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
+
+missing=$(if [ $# -gt 1 ]; then offload "$2"; else list; fi | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

@@ -125,12 +125,16 @@ static int64_t run(const logits *l, params p, size_t offset)
     size_t size = samp_random_sample_workspace_size(op);
     unsigned char *block = (unsigned char *)malloc(offset + size + SLACK);
     memset(block, 0xE5, offset + size + SLACK);
+    size_t row_size = l->n * (l->dtype == SAMP_F64 ? 8 : l->dtype == SAMP_F32 ? 4 : 2);
+    void *data = malloc(row_size); /* of its own, for a sanitizer to watch its end */
+    memcpy(data, &l->data, row_size);
     long calls = heap_calls;
-    status = samp_random_sample_run(op, block + offset, size, &index, &l->data, p.random, p.topp, p.topk,
-                                    p.temperature);
+    status = samp_random_sample_run(op, block + offset, size, &index, data, p.random, p.topp, p.topk, p.temperature);
     assert_num(heap_calls, calls); /* no heap */
     for (size_t i = 0; i < offset; i++) assert_num(block[i], 0xE5);
     for (size_t i = 0; i < SLACK; i++) assert_num(block[offset + size + i], 0xE5);
+    assert_memory_equal(data, &l->data, row_size);
+    free(data);
     free(block);
     samp_random_sample_destroy(op);
     if (status) assert_num(index, -77); /* nothing is written after an error */

@@ -686,7 +686,7 @@ static void test_same_everywhere(void **state)
 {
     (void)state;
     static saved at;
-    static const uint64_t want[2] = { 0x1E3E942CCD96C831u, 0x2ECDDEEF5451BF50u };
+    static const uint64_t want[2] = { 0x743918de6f92baa2u, 0x406f08041d5b32d8u };
     for (int rng = 0; rng < 2; rng++) { /* dist alone: what mt19937 gives does not depend on libm */
         samp_sampler *s = rng ? samp_init_dist(0x123456789u) : make_busy(0);
         float row[64];

@@ -1,0 +1,3025 @@
+/* sampling_gpu.h - the chains of sampling.h on a GPU: the same chains, the same tokens.        MIT license, see there.
+
+   Logits that a model leaves in device memory become tokens without crossing to the host. In the one C or C++ file
+   with the implementation, before any other #include of sampling.h:
+
+       #define SAMPLING_IMPLEMENTATION
+       #include "sampling_gpu.h"                        // brings sampling.h
+
+   and built by gcc with its offloading compiler (Debian: gcc-offload-nvptx, or gcc-offload-amdgcn):
+
+       gcc -O3 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80 -foffload-options=-lm
+           -ffp-contract=off -fno-pie -no-pie main.c -lm
+
+       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false };
+       samp_gpu *gpu = samp_gpu_create(&config, &status);
+       status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
+       samp_gpu_free(gpu);
+
+   Logits of a CUDA program work as they are, if CUDA is initialised (cudaFree(0)) before the first call here: libgomp
+   then works in CUDA's context, and device memory means the same to both.
+
+   Any other compiler, or gcc without -fopenmp, compiles this file too: then samp_gpu_available() is 0, and the same
+   calls sample on the CPU.
+
+   HOW A TOKEN COMES ABOUT
+
+       host     chain -> steps: parameters, state, changed logits        one copy to the device per batch      >>host
+       device   scan      logits -> maxima of cells, NaN found                                                 >>passes
+                advance   one sampler after the other, on what is known                                        >>steps
+                  walk    where a sampler needs a sum or tokens of the row: all teams read it again
+                  list    at most SAMP_GPU_LIST tokens are left: one team does the rest                        >>list
+       host     tokens and new state                                     one copy from the device per batch
+
+   A row is worked on by several teams (of one warp each), which share its 1024-element groups. The teams of a row do a
+   pass; the one that finishes last adds the results up and advances the chain as far as it gets without the next pass.
+   A row stays where it is: what samplers did to it is kept as a list of operations, which a pass applies to each
+   element it reads. Logits that penalties, dry or logit_bias change are taken out of the row and kept beside it.
+
+   Between passes, teams of a row wait for each other only in contexts that have seen, at creation, that 1024 teams run
+   together; they wait a bounded time, and what is left undone is done by another launch. Otherwise each pass is a
+   launch. Nothing waits on the host.
+
+   THE SAME TOKENS. Weights, sums, cuts and draws are the integers of sampling.h (DETERMINISM there): the sums don't
+   depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off.
+
+   WHAT RUNS WHERE. All built-in samplers run on the device. A chain goes to the CPU, alone of its batch, where
+     - its random source is SAMP_RNG_MT19937, or log-probabilities are asked for;
+     - it has more than 24 active samplers, or 1024 changed logits;
+     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
+       more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
+     - a sampler of your own comes before any that removes tokens.
+   A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
+   samp_apply would have given it, and the rest of the chain runs on the CPU over these. samp_gpu_plan tells.
+
+   MACROS (where the implementation is)
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 68 bytes each per row.
+       SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
+
+   ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
+   the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
+
+   THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
+   by one thread at a time. */
+#ifndef SAMPLING_GPU_H
+#define SAMPLING_GPU_H
+
+#if defined(SAMPLING_IMPLEMENTATION) && defined(SAMPI_ONCE)
+#error "sampling_gpu.h: in the file with the implementation include it before sampling.h"
+#endif
+#include "sampling.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ===================================================================================================== >>api */
+
+#ifndef SAMP_GPU_LIST
+#define SAMP_GPU_LIST 4096
+#endif
+#ifndef SAMP_GPU_WAIT
+#define SAMP_GPU_WAIT 20000
+#endif
+
+#define SAMP_GPU_HOST (-1) /* as a device: the kernels themselves, but run on the host; for tests */
+
+typedef struct samp_gpu samp_gpu;
+
+/* The fixed shapes of a context. */
+typedef struct samp_gpu_config {
+    int32_t device;      /* OpenMP's number, 0 ..; SAMP_GPU_HOST */
+    size_t max_rows;     /* 1 .. 65536 */
+    size_t max_vocab;    /* 1 .. SAMP_MAX_VOCAB */
+    samp_dtype dtype;    /* of the logits: SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 */
+    bool data_on_device; /* samp_logits.data is the device's (omp_target_alloc, cudaMalloc), else the host's */
+    bool out_on_device;  /* so is `out` */
+} samp_gpu_config;
+
+/* samp_gpu_available -- how many devices can be used; 0: calls sample on the CPU. */
+SAMP_API int samp_gpu_available(void);
+
+/* samp_gpu_size -- bytes of device memory that a context takes; 0 if the config is bad. */
+SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
+
+/* samp_gpu_create -- a context; all memory is taken here, on both sides.
+     Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary),
+              SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
+     Without any device the context is made all the same, and samples on the CPU. */
+SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
+
+/* samp_gpu_free -- NULL is fine. */
+SAMP_API void samp_gpu_free(samp_gpu *gpu);
+
+/* samp_gpu_device_name -- "device 0", "host kernels", "cpu". */
+SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
+
+/* samp_gpu_sample_batch -- draw the next token of every row and accept it, as samp_sample_batch does on the CPU.
+     in       rows [n_rows], a chain each, each at most once; logits as in samp_sample_batch, with the context's dtype,
+              at most its rows and vocabulary; row_index and mask are host memory; -inf or a cleared bit masks a token
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was
+     Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
+              larger vocabulary than its), SAMP_E_DEVICE (a copy failed).
+     State    belongs to the chains: the same chain may go on on the CPU.
+     Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU. */
+SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
+                                   samp_token *out);
+
+/* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu: custom (your
+   own) -> dist". Like snprintf; the length of the whole text, or SAMP_E_NULL. */
+SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size);
+
+/* What a context has done. */
+typedef struct samp_gpu_perf_data {
+    uint64_t n_device;   /* rows whose token was made on the device */
+    uint64_t n_mixed;    /* rows that began there and went on over the tokens left, on the CPU */
+    uint64_t n_cpu;      /* rows sampled on the CPU, */
+    uint64_t n_declined; /* those among them that had to be fetched back */
+    uint64_t n_launches; /* of kernels */
+    uint64_t n_passes;   /* over rows */
+} samp_gpu_perf_data;
+
+/* samp_gpu_perf -- the counts since creation. */
+SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_GPU_H */
+
+/* ------------------------------------------------ Stop here if you only want to use the library. */
+
+#if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
+#define SAMPI_GPU_ONCE
+
+/* ================================================================================================== >>switches
+   Offloading is gcc's: clang's -fopenmp has its own rules, and other compilers none. */
+
+#if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
+#define SAMPI_OFFLOAD 1
+#include <omp.h>
+#else
+#define SAMPI_OFFLOAD 0
+#endif
+
+/* A team is one warp: plain code is done once (all lanes do the same), SAMPI_LANES loops run a lane per iteration.
+   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. */
+#define SAMPI_WARP  32
+#define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
+#if SAMPI_OFFLOAD
+#define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
+#define SAMPI_SIMD(...)   SAMPI_PRAGMA(omp simd __VA_ARGS__)
+#define SAMPI_UNROLL(n)   SAMPI_PRAGMA(GCC unroll n)
+#else
+#define SAMPI_SIMD(...)
+#define SAMPI_UNROLL(n)
+#endif
+
+#define SAMPI_GROUP   1024 /* elements: 32 of each lane, its "cell" */
+#define SAMPI_TEAMS   1024 /* more than that cost libgomp an allocation per launch */
+#define SAMPI_STEPS   24   /* samplers of a row */
+#define SAMPI_RULES   1024 /* changed logits of a row */
+#define SAMPI_FOLD    1024 /* maxima that a threshold is searched among */
+#define SAMPI_BUCKETS 2048 /* of a histogram */
+#define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
+#define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
+SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
+
+#if SAMPI_OFFLOAD
+#pragma omp declare target
+#endif
+
+/* ================================================================================================== >>records
+   What lies in device memory. */
+
+/* What a step of a chain is. */
+enum {
+    SAMPI_GPU_PATCH, /* logit_bias, penalties, dry */
+    SAMPI_GPU_TOP_N_SIGMA,
+    SAMPI_GPU_TOP_K,
+    SAMPI_GPU_TAIL_FREE,
+    SAMPI_GPU_TYPICAL,
+    SAMPI_GPU_TOP_P,
+    SAMPI_GPU_MIN_P,
+    SAMPI_GPU_XTC,
+    SAMPI_GPU_TEMP,
+    SAMPI_GPU_TEMP_EXT,
+    SAMPI_GPU_SOFTMAX,
+    SAMPI_GPU_GREEDY,
+    SAMPI_GPU_DIST,
+    SAMPI_GPU_MIROSTAT,
+    SAMPI_GPU_MIROSTAT_V2,
+    SAMPI_GPU_ADAPTIVE_P,
+    SAMPI_GPU_EXPORT /* what is left goes to the host */
+};
+
+typedef struct sampi_gpu_step {
+    int32_t kind;
+    uint32_t k;        /* top_k; mirostat's m */
+    uint32_t rule, n;  /* patch: its rules */
+    uint32_t stream;   /* draws: the third word of Philox's counter */
+    float a, b, c, mu; /* parameters: see sampi_gpu_fill */
+    double d;          /* a logarithm taken on the host */
+    uint64_t share;    /* of the mass, in units of 2^-64 */
+    uint64_t min_keep, seed;
+} sampi_gpu_step;
+
+/* A changed logit: l = -inf if scale is 0; else l * scale or l / scale by its sign, minus fall. */
+typedef struct sampi_gpu_rule {
+    int32_t id;
+    uint32_t at; /* of the id among the row's changed ids */
+    float scale, fall;
+} sampi_gpu_rule;
+
+/* A row of the batch. */
+typedef struct sampi_gpu_job {
+    uint32_t step, n_steps; /* its steps; the last one selects, or exports */
+    uint32_t id, n_ids;     /* ids that any rule changes, ascending */
+    uint64_t data_row;      /* where its logits are, */
+    uint32_t out_row;       /* and where its token goes */
+    uint64_t position;
+} sampi_gpu_job;
+
+/* What was done to all elements of a row. */
+enum {
+    SAMPI_OP_SCALE, /* l *= f */
+    SAMPI_OP_FROM,  /* only key >= k stay */
+    SAMPI_OP_UNTIL, /* only key <= k stay */
+    SAMPI_OP_SCORE, /* only typical's: score bits < t, or equal and key >= k */
+    SAMPI_OP_ADAPT  /* adaptive_p's map, aim f */
+};
+
+typedef struct sampi_gpu_op {
+    int32_t kind;
+    float f, max;
+    uint64_t k, t;
+    double mean;
+} sampi_gpu_op;
+
+/* A token of a list. The key holds logit and id, and its order, descending, is the order of tokens. The other two are
+   what the logit was when the array was last put in order, and when p was last set. */
+typedef struct sampi_gpu_item {
+    uint64_t key;
+    float at_order, at_p;
+} sampi_gpu_item;
+
+/* What a pass finds. */
+enum {
+    SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
+    SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */
+    SAMPI_PASS_SIGMA,  /* sums for the standard deviation */
+    SAMPI_PASS_MAX,    /* the maximum */
+    SAMPI_PASS_GATHER, /* the list of keys >= floor */
+    SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
+    SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
+    SAMPI_PASS_DRAW    /* the envelope's sum of each cell */
+};
+
+/* A search for the end of a prefix in an order: see sampi_gpu_select. */
+typedef struct sampi_gpu_search {
+    int32_t stage;
+    bool by_score;        /* typical's order, else that of keys */
+    uint64_t mass, count; /* still needed from lo on */
+    uint64_t before;      /* tokens before lo */
+    uint64_t lo, hi;      /* what is searched, in the order's codes: smaller is earlier */
+    uint32_t shift;       /* a bucket is 2^shift codes */
+    double mean;          /* typical's */
+    uint64_t key, score;  /* the result: the last token's */
+} sampi_gpu_search;
+
+typedef struct sampi_gpu_state {
+    uint32_t epoch;   /* passes done, ever */
+    uint32_t arrived; /* teams that have done this one */
+    /* from here on zero when a row begins */
+    int32_t want; /* the next pass */
+    uint32_t passes;
+    uint32_t at;   /* the next step, */
+    int32_t phase; /* and how far it is */
+    /* the tokens that are left */
+    bool max_known, sums_known, drawn, learnt;
+    float max, low;
+    uint64_t n, z, s;
+    float dense_max; /* of the row without the changed tokens, before any operation */
+    float bar;       /* cells below that hold none any more */
+    bool thinned;    /* the maxima of cells promise no tokens any more */
+    uint32_t n_ops;
+    /* the list */
+    bool listed;    /* it holds all tokens left with keys >= floor, */
+    bool complete;  /* which are all there are */
+    bool overflown; /* there were too many at floor */
+    bool listing;   /* SUMS makes one too */
+    uint32_t n_list, buffer, asked;
+    uint64_t floor;
+    sampi_gpu_search search;
+    double scale; /* top_n_sigma's */
+    uint64_t sigma[4];
+    /* what the array would look like */
+    int32_t order; /* 0 by id, 1 by (at_order, id), 2 by typical's score of it */
+    bool sorted, p_set;
+    int32_t order_at, p_at; /* operations before that, if it was before the list */
+    float order_max, p_max;
+    double order_mean;
+    uint64_t p_z;
+    float row_max; /* adaptive_p's first distribution */
+    uint64_t row_z;
+    sampi_gpu_op op[SAMPI_STEPS];
+} sampi_gpu_state;
+
+/* What comes back. */
+typedef struct sampi_gpu_result {
+    uint32_t batch; /* of which it is the result */
+    int32_t status; /* or SAMPI_DECLINED */
+    int32_t token;  /* -1: the list is the result */
+    float value;    /* mirostat's mu, adaptive_p's probability */
+    uint32_t passes, n_list, buffer;
+    int32_t order, sorted, p_set;
+    float order_max, p_max;
+    double order_mean;
+    uint64_t p_z;
+} sampi_gpu_result;
+
+/* What a team leaves of a pass. */
+typedef struct sampi_gpu_part {
+    uint64_t sum[4];
+    float max, low;
+} sampi_gpu_part;
+
+/* A token with a changed logit. */
+typedef struct sampi_gpu_changed {
+    float l, at_order, at_p;
+} sampi_gpu_changed;
+
+/* A batch, and where everything is. */
+typedef struct sampi_gpu_args {
+    uint32_t batch, n_rows, splits, groups, wait, n_vocab;
+    int32_t type;
+    bool pairs; /* 16-bit elements can be read two at a time */
+    size_t stride, mask_stride;
+    const char *data;
+    const uint32_t *mask; /* or NULL */
+    samp_token *out;      /* or NULL */
+    const sampi_gpu_job *job;
+    const sampi_gpu_step *step;
+    const sampi_gpu_rule *rule;
+    const int32_t *id;
+    sampi_gpu_state *state;     /* [rows] */
+    sampi_gpu_result *result;   /* [rows] */
+    uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
+    uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
+    float *cell;                /* [rows][groups * 32] maxima of cells */
+    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's */
+    float *lane_max;            /* [teams * 32] maxima of a team's lanes; NaN if there is one */
+    sampi_gpu_part *part;       /* [teams] */
+    sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
+    uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
+    uint64_t *sum;              /* [rows][groups] */
+    uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
+    sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
+    float *fold;                /* [rows][SAMPI_FOLD] */
+} sampi_gpu_args;
+
+/* ================================================================================================== >>elements */
+
+/* Counters that teams share. */
+static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST); }
+static uint32_t sampi_gpu_peek(uint32_t *x) { return __atomic_fetch_add(x, 0, __ATOMIC_SEQ_CST); }
+static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+
+static uint64_t sampi_gpu_key(float l, uint32_t id)
+{
+    return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
+}
+static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
+static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
+static uint64_t sampi_gpu_floor(float l)
+{
+    return sampi_gpu_key(l, 0xFFFFFFFFu);
+} /* below all keys with that logit */
+
+/* A row to read from. */
+typedef struct sampi_gpu_view {
+    const char *data;
+    const uint32_t *mask, *hole; /* or NULL */
+    uint32_t n;
+    int32_t type;
+    bool pairs;
+} sampi_gpu_view;
+
+static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_job *job = &a->job[row];
+    size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
+    sampi_gpu_view v = { a->data + job->data_row * a->stride * size,
+                         a->mask ? a->mask + row * a->mask_stride : NULL,
+                         job->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL,
+                         a->n_vocab,
+                         a->type,
+                         a->pairs };
+    return v;
+}
+
+/* Element t of a lane's cell has this index in its group. */
+SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
+{
+    return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
+}
+SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
+{
+    return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
+}
+
+/* Elements t [first, first + n) of a lane's cell, n a constant: masked ones, those taken out, and what lies behind the
+   end of the row are -inf. All reads are under way before the first is waited for. */
+SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, int first, const int n, float *x)
+{
+    const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
+    const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+    if (v->type == SAMP_F32 && full) {
+        const float *p = (const float *)(const void *)v->data + base + (uint32_t)lane;
+        SAMPI_UNROLL(32) for (int i = 0; i < n; i++) x[i] = p[(first + i) * SAMPI_WARP];
+    } else if (pairs) {
+        const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
+        uint32_t u[16];
+        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[i] = p[(first / 2 + i) * SAMPI_WARP];
+        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++)
+        {
+            bool half = v->type == SAMP_F16;
+            x[2 * i] = half ? sampi_f16_to_f32((uint16_t)u[i]) : sampi_bf16_to_f32((uint16_t)u[i]);
+            x[2 * i + 1] = half ? sampi_f16_to_f32((uint16_t)(u[i] >> 16))
+                                : sampi_bf16_to_f32((uint16_t)(u[i] >> 16));
+        }
+    } else {
+        SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
+        {
+            uint32_t at = base + sampi_gpu_index(false, lane, first + i);
+            if (at > last) at = last;
+            x[i] = sampi_element(v->data, (samp_dtype)v->type, NULL, at);
+        }
+    }
+    if (full && !v->mask && !v->hole) return;
+    SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
+    {
+        uint32_t at = base + sampi_gpu_index(pairs, lane, first + i);
+        bool out = at > last;
+        if (v->mask && !out) out = !(v->mask[at / 32] >> at % 32 & 1);
+        if (v->hole && !out) out = v->hole[at / 32] >> at % 32 & 1;
+        if (out) x[i] = -INFINITY;
+    }
+}
+
+/* One element, holes not regarded. */
+static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
+{
+    return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
+}
+
+/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties. */
+static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
+{
+    return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
+}
+
+static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
+{
+    return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
+}
+
+/* Apply n operations to a logit: -inf if the token is gone. */
+static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
+{
+    l += 0.0f; /* -0 becomes +0 */
+    for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
+        const sampi_gpu_op *o = &op[i];
+        uint64_t key = sampi_gpu_key(l, id);
+        if (o->kind == SAMPI_OP_SCALE)
+            l = sampi_finite(sampi_roundf(l * o->f));
+        else if (o->kind == SAMPI_OP_FROM)
+            l = key >= o->k ? l : -INFINITY;
+        else if (o->kind == SAMPI_OP_UNTIL)
+            l = key <= o->k ? l : -INFINITY;
+        else if (o->kind == SAMPI_OP_ADAPT)
+            l = sampi_gpu_adapt(l, o->max, o->t, o->f);
+        else {
+            uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
+            l = code < o->t || (code == o->t && key >= o->k) ? l : -INFINITY;
+        }
+    }
+    return l;
+}
+
+/* The same for a bound on logits, which only scaling moves. */
+static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (op[i].kind == SAMPI_OP_SCALE && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * op[i].f));
+    return l;
+}
+
+static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
+{
+    return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
+}
+
+/* Put a token on the list; beyond its end only the count grows. */
+SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
+{
+    uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);
+    if (i >= SAMP_GPU_LIST) return;
+    item[i].key = key;
+    item[i].at_order = at_order;
+    item[i].at_p = at_p;
+}
+
+/* ==================================================================================================== >>passes
+   What all teams of a row do at once, each with its groups. */
+
+static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
+{
+    return (uint32_t)((uint64_t)a->groups * split / a->splits);
+}
+
+/* Take the changed tokens of these groups out of the row. */
+static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+{
+    const int32_t *id = a->id + a->job[row].id;
+    const uint32_t n = a->job[row].n_ids;
+    uint32_t *hole = a->hole + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint32_t at = (uint32_t)id[i];
+        if (at >= first * SAMPI_GROUP && at < end * SAMPI_GROUP)
+            __atomic_fetch_or(&hole[at / 32], 1u << at % 32, __ATOMIC_RELAXED);
+    }
+}
+
+static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
+    float *cell = a->cell + row * a->groups * SAMPI_WARP;
+    float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
+    if (a->job[row].n_ids) sampi_gpu_punch(a, row, first, end);
+    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        float best = -INFINITY;
+        bool bad = false;
+        for (uint32_t g = first; g < end; g++) {
+            float x[32], m = -INFINITY;
+            sampi_gpu_read(&v, g, lane, 0, 32, x);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                bad |= x[i] != x[i];
+                m = x[i] > m ? x[i] : m;
+            }
+            cell[g * SAMPI_WARP + (uint32_t)lane] = m;
+            best = m > best ? m : best;
+        }
+        lane_max[lane] = bad ? NAN : best;
+    }
+}
+
+/* Every other pass: the elements that are left, and something with each. Cells whose maximum says that none is left
+   (or for a list: that none is wanted) are not read. */
+static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
+    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
+    const uint32_t n_ops = st->n_ops, shift = st->search.shift;
+    const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
+    const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
+    const int32_t want = st->want;
+    const float max = st->max, bar = want == SAMPI_PASS_GATHER ? sampi_gpu_logit(st->floor) : st->bar;
+    const uint64_t lo = st->search.lo, hi = st->search.hi, floor = st->floor;
+    const bool by_score = st->search.by_score;
+    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
+    const double scale = st->scale, mean = st->search.mean;
+    const sampi_gpu_op *op = st->op;
+    const bool scaled = n_ops == 1 && op->kind == SAMPI_OP_SCALE; /* nearly always all that there is */
+    const uint32_t n_replay = scaled ? 0 : n_ops;
+    const float r = scaled ? op->f : 1.0f;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    uint32_t *n_list = &st->n_list;
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    const float *cell = a->cell + row * a->groups * SAMPI_WARP;
+    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float top = -INFINITY, low = INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
+    SAMPI_LANES for (uint32_t g = first; g < end; g++)
+    {
+        const bool pairs = sampi_gpu_paired(&v, g);
+        float bound = sampi_gpu_rescale(op, n_ops, cell[g * SAMPI_WARP + (uint32_t)lane]);
+        uint32_t q = 0;
+        for (int t = 0; t < 32 && bound >= -FLT_MAX && bound >= bar; t += 8) {
+            float x[8];
+            sampi_gpu_read(&v, g, lane, t, 8, x);
+            SAMPI_UNROLL(8) for (int i = 0; i < 8; i++)
+            {
+                uint32_t id = g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, t + i);
+                float l = x[i] + 0.0f;
+                if (scaled && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * r));
+                if (n_replay) l = sampi_gpu_replay(op, n_replay, id, l);
+                if (!(l >= -FLT_MAX)) continue;
+                uint64_t key = sampi_gpu_key(l, id), w, code;
+                bool take = listing && key >= floor;
+                switch (want) {
+                    case SAMPI_PASS_SUMS:
+                        w = sampi_weight(max, l);
+                        s0++;
+                        s1 += w;
+                        s2 += sampi_weighted(w, max, l);
+                        low = l < low ? l : low;
+                        break;
+                    case SAMPI_PASS_SIGMA:
+                        w = sampi_sigma_x(max, l, scale);
+                        s0 += w;
+                        s1 += (w >> 20) * (w >> 20);
+                        s2 += (w >> 20) * (w & 0xFFFFF);
+                        s3 += (w & 0xFFFFF) * (w & 0xFFFFF);
+                        break;
+                    case SAMPI_PASS_MAX: top = l > top ? l : top; break;
+                    case SAMPI_PASS_HIST:
+                    case SAMPI_PASS_BUCKET:
+                        code = sampi_gpu_code(by_score, key, max, mean);
+                        if (code < lo || code > hi) break;
+                        take = want == SAMPI_PASS_BUCKET;
+                        if (take) break;
+                        __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
+                        __atomic_fetch_add(&mass[(code - lo) >> shift], sampi_weight(max, l), __ATOMIC_RELAXED);
+                        break;
+                    case SAMPI_PASS_DRAW: q += sampi_envelope(max, l); break;
+                    default: break;
+                }
+                if (take)
+                    sampi_gpu_append(n_list, item, key, sampi_gpu_replay(op, order_at, id, x[i]),
+                                     sampi_gpu_replay(op, p_at, id, x[i]));
+            }
+        }
+        if (want == SAMPI_PASS_DRAW) cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+    }
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
+    part->max = top, part->low = low;
+}
+
+/* ====================================================================================================== >>list
+   What one team does with the tokens of a row: the list, and the changed tokens beside the row. */
+
+typedef struct sampi_gpu_here {
+    const sampi_gpu_args *a;
+    const sampi_gpu_job *job;
+    sampi_gpu_state *st;
+    size_t row;
+    uint64_t *wide;
+    sampi_gpu_changed *changed;
+    const int32_t *changed_id;
+} sampi_gpu_here;
+
+static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
+{
+    sampi_gpu_here h = { a,
+                         &a->job[row],
+                         &a->state[row],
+                         row,
+                         a->wide + row * SAMPI_WIDE,
+                         a->changed + row * SAMPI_RULES,
+                         a->id + a->job[row].id };
+    return h;
+}
+
+static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
+{
+    return sampi_gpu_items(h->a, h->row, h->st->buffer);
+}
+
+static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t best = 0;
+    SAMPI_SIMD(reduction(max : best))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) best = item[i].key > best ? item[i].key
+                                                                                                    : best;
+    return best;
+}
+
+static void sampi_gpu_list_sums(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t z = 0, s = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : z, s) reduction(min : low))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        float l = sampi_gpu_logit(item[i].key);
+        uint64_t w = sampi_weight(max, l);
+        z += w;
+        s += sampi_weighted(w, max, l);
+        low = l < low ? l : low;
+    }
+    h->st->n = n;
+    h->st->z = z;
+    h->st->s = s;
+    h->st->low = low;
+}
+
+/* What is not in [from, until] goes. */
+static void sampi_gpu_list_keep(const sampi_gpu_here *h, uint64_t from, uint64_t until)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    h->st->buffer ^= 1;
+    h->st->n_list = 0;
+    sampi_gpu_item *to = sampi_gpu_list(h);
+    uint32_t *n_list = &h->st->n_list;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (item[i].key >= from && item[i].key <= until)
+            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+    }
+}
+
+/* Typical's cut: codes below `score` stay, and of equal ones keys from `key` on. */
+static void sampi_gpu_list_keep_score(const sampi_gpu_here *h, double mean, uint64_t score, uint64_t key)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    h->st->buffer ^= 1;
+    h->st->n_list = 0;
+    sampi_gpu_item *to = sampi_gpu_list(h);
+    uint32_t *n_list = &h->st->n_list;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint64_t code = sampi_gpu_code(true, item[i].key, max, mean);
+        if (code < score || (code == score && item[i].key >= key))
+            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+    }
+}
+
+static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
+{
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint32_t id = sampi_gpu_id(item[i].key);
+        item[i].key = sampi_gpu_key(sampi_finite(sampi_roundf(sampi_gpu_logit(item[i].key) * r)), id);
+    }
+}
+
+/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. */
+static void sampi_gpu_list_sort(const sampi_gpu_here *h)
+{
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint32_t m = 1;
+    while (m < n) m *= 2;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP) item[i].key = 0;
+    for (uint32_t size = 2; size <= m; size *= 2)
+        for (uint32_t step = size / 2; step > 0; step /= 2) {
+            SAMPI_SIMD()
+            SAMPI_LANES for (uint32_t k = (uint32_t)lane; k < m / 2; k += SAMPI_WARP)
+            {
+                uint32_t i = 2 * step * (k / step) + k % step, j = i + step;
+                bool down = (i & size) == 0;
+                sampi_gpu_item x = item[i], y = item[j];
+                if ((x.key < y.key) == down) item[i] = y, item[j] = x;
+            }
+        }
+}
+
+/* The smallest and the largest code of the list. */
+static void sampi_gpu_list_range(const sampi_gpu_here *h, bool by_score, uint64_t *lo, uint64_t *hi)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    const double mean = h->st->search.mean;
+    uint64_t first = UINT64_MAX, last = 0;
+    SAMPI_SIMD(reduction(min : first) reduction(max : last))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        uint64_t code = sampi_gpu_code(by_score, item[i].key, max, mean);
+        first = code < first ? code : first;
+        last = code > last ? code : last;
+    }
+    *lo = first;
+    *hi = last;
+}
+
+/* How many tokens of the list have codes up to `code`, and their mass (or with tie: codes equal to `tie`, and keys down
+   to ~code). The weights are in wide. */
+typedef struct sampi_gpu_prefix {
+    uint64_t count, mass;
+} sampi_gpu_prefix;
+
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t code, const uint64_t *tie,
+                                  sampi_gpu_prefix *prefix)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    const double mean = h->st->search.mean;
+    const bool by_score = h->st->search.by_score && !tie, tied = tie != NULL;
+    const uint64_t score = tie ? *tie : 0, *w = h->wide;
+    uint64_t count = 0, mass = 0;
+    SAMPI_SIMD(reduction(+ : count, mass))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        bool in = sampi_gpu_code(by_score, item[i].key, max, mean) <= code;
+        if (tied) in = in && sampi_gpu_code(true, item[i].key, max, mean) == score;
+        count += in;
+        mass += in ? w[i] : 0;
+    }
+    prefix->count = count; /* gcc 12's device compiler fails on a returned struct here */
+    prefix->mass = mass;
+}
+
+static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t count = 0;
+    SAMPI_SIMD(reduction(+ : count))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) count += item[i].key >= from;
+    return count;
+}
+
+static void sampi_gpu_list_weights(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t *w = h->wide;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        w[i] = sampi_weight(max, sampi_gpu_logit(item[i].key));
+}
+
+/* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
+   than that; UINT64_MAX if the whole list doesn't. */
+static uint64_t sampi_gpu_list_bisect(const sampi_gpu_here *h, uint64_t mass, uint64_t count, const uint64_t *tie)
+{
+    uint64_t lo = 0, hi = UINT64_MAX, below = 0, upto;
+    sampi_gpu_prefix p;
+    sampi_gpu_list_prefix(h, hi, tie, &p);
+    if (p.mass < mass || p.count < count) return UINT64_MAX;
+    upto = p.count;
+    sampi_gpu_list_range(h, h->st->search.by_score && !tie, &lo, &hi);
+    while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
+        uint64_t mid = lo + (hi - lo) / 2;
+        sampi_gpu_list_prefix(h, mid, tie, &p);
+        if (p.mass >= mass && p.count >= count)
+            hi = mid, upto = p.count;
+        else
+            lo = mid + 1, below = p.count;
+    }
+    return hi;
+}
+
+/* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
+   exceeds t. */
+static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
+{
+    const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        uint64_t sum = 0;
+        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++) sum += x[i];
+        lane_sum[lane] = sum;
+    }
+    uint32_t piece = 0;
+    while (lane_sum[piece] <= *t) *t -= lane_sum[piece++];
+    uint32_t i = piece * each;
+    while (x[i] <= *t) *t -= x[i++];
+    return i;
+}
+
+static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
+{
+    uint64_t sum = 0;
+    SAMPI_SIMD(reduction(+ : sum))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += x[i];
+    return sum;
+}
+
+/* sampi_draw among the tokens of the list: the key of the chosen one. */
+static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->max;
+    uint64_t *q = h->wide, random[2];
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        q[i] = sampi_envelope(max, sampi_gpu_logit(item[i].key));
+    const uint64_t total = sampi_gpu_total(q, n);
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
+        const uint64_t t = sampi_mulhi(random[0], total);
+        uint32_t lo = 0, hi = h->a->n_vocab - 1;
+        while (lo < hi) { /* the smallest id whose running sum exceeds t */
+            const uint32_t mid = lo + (hi - lo) / 2;
+            uint64_t sum = 0;
+            SAMPI_SIMD(reduction(+ : sum))
+            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+                sum += sampi_gpu_id(item[i].key) <= mid ? q[i] : 0;
+            if (sum > t)
+                hi = mid;
+            else
+                lo = mid + 1;
+        }
+        uint64_t key = 0;
+        SAMPI_SIMD(reduction(max : key))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+            key = sampi_gpu_id(item[i].key) == lo && item[i].key > key ? item[i].key : key;
+        float l = sampi_gpu_logit(key);
+        if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
+    }
+}
+
+/* ===================================================================================================== >>steps
+   Advancing a row: one sampler after the other. What a sampler needs to know it asks for; if a pass is needed for it,
+   the row waits, and the sampler is called again with the answer. So all of these return 1: known, or done; 0: a pass
+   is needed, st->want says which; or a negative status. */
+
+#define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
+#define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
+
+/* ---- what is known of the tokens left ---- */
+
+/* The set has changed. Its maximum is still known only if that is said. */
+static void sampi_gpu_changed_set(sampi_gpu_state *st, bool max_known)
+{
+    st->sums_known = st->drawn = false;
+    st->max_known = max_known;
+    st->asked = 0;
+}
+
+static float sampi_gpu_changed_max(const sampi_gpu_here *h)
+{
+    const sampi_gpu_changed *c = h->changed;
+    const uint32_t n = h->job->n_ids;
+    float max = -INFINITY;
+    SAMPI_SIMD(reduction(max : max))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) max = c[i].l > max ? c[i].l : max;
+    return max;
+}
+
+static int sampi_gpu_max(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->max_known) return sampi_judge(st->max) ? sampi_judge(st->max) : 1;
+    if (!st->complete) {
+        st->want = SAMPI_PASS_MAX;
+        return 0;
+    }
+    st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
+    st->max_known = true;
+    return sampi_gpu_max(h);
+}
+
+/* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
+   from maxima of disjoint parts. */
+static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
+{
+    const sampi_gpu_args *a = h->a;
+    uint32_t n = a->splits * SAMPI_WARP;
+    const float *part = a->lane_max + h->row * n;
+    if (n < 4 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    if (n < need) return SAMPI_GPU_ALL;
+    if (n > 4 * need && n > SAMPI_FOLD / 4 && need <= SAMPI_FOLD / 4) {
+        const uint32_t folded = need <= SAMPI_FOLD / 16 ? SAMPI_FOLD / 4 : SAMPI_FOLD;
+        float *fold = a->fold + h->row * SAMPI_FOLD;
+        SAMPI_SIMD()
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < folded; i += SAMPI_WARP)
+        {
+            float m = -INFINITY;
+            for (uint32_t k = i; k < n; k += folded) m = part[k] > m ? part[k] : m;
+            fold[i] = m;
+        }
+        part = fold, n = folded;
+    }
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(FLT_MAX) + 1, least = INT32_MAX, most = INT32_MIN;
+    SAMPI_SIMD(reduction(min : least) reduction(max : most))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        int32_t key = sampi_key(part[i]);
+        least = key < least ? key : least;
+        most = key > most ? key : most;
+    }
+    if (least > lo) lo = least;
+    if (most < hi) hi = most + 1;
+    bool found = false;
+    while ((int64_t)hi - lo > 1 || !found) { /* so many reach lo, if found; not so many reach hi */
+        const int32_t mid = found ? sampi_middle(lo, hi) : lo;
+        const float value = sampi_unkey(mid);
+        uint32_t count = 0;
+        SAMPI_SIMD(reduction(+ : count))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) count += part[i] >= value;
+        if (count < need && !found) return SAMPI_GPU_ALL;
+        if (count < need)
+            hi = mid;
+        else
+            lo = mid;
+        if (count >= need && found && count <= need + need / 4 + 4) break;
+        found = true;
+    }
+    return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
+}
+
+/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. */
+static int sampi_gpu_gather(const sampi_gpu_here *h, uint64_t floor)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->complete || (st->listed && st->floor <= floor)) return 1;
+    if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
+    st->want = SAMPI_PASS_GATHER;
+    st->floor = floor;
+    st->n_list = 0;
+    st->listed = st->overflown = false;
+    return 0;
+}
+
+/* A list of at least the first `need` tokens, or of all. SAMPI_GPU_DECLINED: not this way. */
+static int sampi_gpu_head(const sampi_gpu_here *h, uint64_t need)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->complete || (st->listed && (st->n_list >= need || st->floor <= SAMPI_GPU_ALL))) return 1;
+    if (need > SAMP_GPU_LIST / 2 || need <= st->asked) return SAMPI_GPU_DECLINED;
+    st->asked = (uint32_t)need;
+    return sampi_gpu_gather(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_threshold(h, (uint32_t)need));
+}
+
+/* All tokens left as a list, from now on. */
+static int sampi_gpu_settle(const sampi_gpu_here *h)
+{
+    int known = sampi_gpu_gather(h, SAMPI_GPU_ALL);
+    if (known == 1) h->st->complete = true;
+    return known;
+}
+
+/* n, z, s and low. The pass also makes a list of the first tokens, which are often enough for what comes next. */
+static int sampi_gpu_sums(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_max(h);
+    if (known != 1 || st->sums_known) return known;
+    if (st->complete) {
+        sampi_gpu_list_sums(h);
+        st->sums_known = true;
+        return 1;
+    }
+    st->want = SAMPI_PASS_SUMS;
+    st->listing = !st->listed && !st->overflown && !st->thinned;
+    if (st->listing) {
+        st->asked = SAMPI_HEAD;
+        st->floor = sampi_gpu_threshold(h, st->asked);
+        st->n_list = 0;
+    }
+    return 0;
+}
+
+/* ---- what is done to them ---- */
+
+static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
+
+/* Do the newest operation to the changed tokens. */
+static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
+{
+    sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const uint32_t n = h->job->n_ids;
+    const sampi_gpu_op *op = &h->st->op[h->st->n_ops - 1];
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) c[i].l = sampi_gpu_replay(
+        op, 1, (uint32_t)id[i], c[i].l);
+}
+
+/* Keep the tokens from this key on: a prefix in order. */
+static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_changed_set(st, st->max_known);
+    if (!st->complete) {
+        sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
+        sampi_gpu_push(st, &op);
+        sampi_gpu_apply_changed(h);
+        if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
+        st->overflown = false;
+        st->complete = st->listed && st->floor <= key;
+    }
+    if (st->complete) sampi_gpu_list_keep(h, key, UINT64_MAX);
+}
+
+/* Keep the tokens up to this key, the key of one of them. */
+static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
+{
+    sampi_gpu_state *st = h->st;
+    if (!st->complete) {
+        sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
+        sampi_gpu_push(st, &op);
+        sampi_gpu_apply_changed(h);
+        st->overflown = false;
+        st->thinned = true;
+    }
+    if (st->complete || st->listed) sampi_gpu_list_keep(h, 0, key);
+    sampi_gpu_changed_set(st, true);
+    st->max = sampi_gpu_logit(key);
+}
+
+static void sampi_gpu_scale(const sampi_gpu_here *h, float r)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_changed_set(st, st->max_known);
+    if (st->complete) {
+        sampi_gpu_list_scale(h, r);
+    } else {
+        sampi_gpu_op op = { SAMPI_OP_SCALE, r, 0.0f, 0, 0, 0.0 };
+        sampi_gpu_push(st, &op);
+        sampi_gpu_apply_changed(h);
+        st->listed = st->overflown = false;
+        if (st->bar >= -FLT_MAX) st->bar = sampi_finite(sampi_roundf(st->bar * r));
+    }
+    if (st->max_known && st->max >= -FLT_MAX) st->max = sampi_finite(sampi_roundf(st->max * r));
+}
+
+/* The array would be put in order here: 1 that of keys, 2 typical's; or get its p. */
+static void sampi_gpu_ordered(const sampi_gpu_here *h, int32_t order, double mean)
+{
+    sampi_gpu_state *st = h->st;
+    const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    sampi_gpu_changed *c = h->changed;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) item[i].at_order = sampi_gpu_logit(item[i].key);
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) c[i].at_order = c[i].l;
+    }
+    st->order = order;
+    st->sorted = order == 1;
+    st->order_at = (int32_t)st->n_ops + 1;
+    st->order_max = st->max;
+    st->order_mean = mean;
+}
+
+static void sampi_gpu_set_p(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    sampi_gpu_changed *c = h->changed;
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) item[i].at_p = sampi_gpu_logit(item[i].key);
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) c[i].at_p = c[i].l;
+    }
+    st->p_set = true;
+    st->p_at = (int32_t)st->n_ops + 1;
+    st->p_max = st->max;
+    st->p_z = st->z;
+}
+
+/* ---- the end of a prefix ---- */
+
+static void sampi_gpu_clear(const sampi_gpu_here *h)
+{
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
+}
+
+static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi)
+{
+    sampi_gpu_search *search = &h->st->search;
+    search->lo = lo;
+    search->hi = hi;
+    search->shift = 0;
+    while ((hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
+    sampi_gpu_clear(h);
+    search->stage = 1;
+    h->st->want = SAMPI_PASS_HIST;
+    return 0;
+}
+
+static uint64_t sampi_gpu_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+
+/* Its end is in the list, which holds what is still needed: the result. Returns how many tokens of the list it takes.
+ */
+static uint64_t sampi_gpu_search_list(const sampi_gpu_here *h)
+{
+    sampi_gpu_search *search = &h->st->search;
+    uint64_t code = sampi_gpu_list_bisect(h, search->mass, search->count, NULL);
+    sampi_gpu_prefix upto, below = { 0, 0 };
+    sampi_gpu_list_prefix(h, code, NULL, &upto);
+    search->score = code;
+    search->key = search->by_score ? 0 : ~code;
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, NULL, &below);
+    if (search->by_score && upto.count - below.count > 1) { /* a tie: the rest goes by keys */
+        uint64_t tie = code, key = sampi_gpu_list_bisect(h, sampi_gpu_less(search->mass, below.mass),
+                                                         sampi_gpu_less(search->count, below.count), &tie);
+        search->key = ~key;
+        sampi_gpu_list_prefix(h, key, &tie, &upto);
+        return below.count + upto.count;
+    }
+    return upto.count;
+}
+
+/* The histogram is there: the bucket with the end. */
+static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
+        sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
+        search->key = 0; /* all of them */
+        search->score = UINT64_MAX;
+        search->stage = 4;
+        return 1;
+    }
+    uint64_t left = search->mass - 1;
+    uint32_t bucket = 0, other = 0;
+    if (search->mass) bucket = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
+    left = search->count - 1;
+    if (search->count) other = sampi_gpu_find(count, SAMPI_BUCKETS, h->wide, &left);
+    if (other > bucket) bucket = other;
+    uint64_t before = sampi_gpu_total(count, bucket);
+    search->before += before;
+    search->count = sampi_gpu_less(search->count, before);
+    search->mass = sampi_gpu_less(search->mass, sampi_gpu_total(mass, bucket));
+    uint64_t lo = search->lo + ((uint64_t)bucket << search->shift), hi = lo + (((uint64_t)1 << search->shift) - 1);
+    if (hi > search->hi) hi = search->hi;
+    if (count[bucket] > SAMP_GPU_LIST) return lo < hi ? sampi_gpu_search_window(h, lo, hi) : SAMPI_GPU_DECLINED;
+    search->lo = lo;
+    search->hi = hi;
+    search->stage = 2;
+    st->want = SAMPI_PASS_BUCKET;
+    st->n_list = 0;
+    st->listed = st->overflown = false;
+    return 0;
+}
+
+/* How many tokens are probably enough: the perplexity tells. */
+static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
+{
+    if (mass == 0 || !st->sums_known) return count;
+    sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
+    double guess = 2.0 * sampi_exp2(sampi_round(sampi_entropy(&sums) * SAMPI_LOG2E));
+    return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
+}
+
+/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
+   are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
+static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass, uint64_t count)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    int known = sampi_gpu_max(h);
+    if (known != 1) return known;
+    if (search->stage == 0) {
+        search->by_score = by_score;
+        search->mean = mean;
+        search->mass = mass;
+        search->count = count;
+        search->before = 0;
+        if (st->complete || (st->listed && !by_score))
+            known = 1;
+        else
+            known = by_score ? SAMPI_GPU_DECLINED
+                             : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
+        if (known == 1) {
+            sampi_gpu_prefix p;
+            sampi_gpu_list_weights(h);
+            sampi_gpu_list_prefix(h, UINT64_MAX, NULL, &p);
+            bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+            if (enough)
+                sampi_gpu_search_list(h);
+            else if (all)
+                search->key = 0, search->score = UINT64_MAX;
+            if (enough || all) return 1;
+            known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
+        }
+        if (known == 0) return 0;
+        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY));
+        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL);
+    }
+    if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
+    if (search->stage == 2) {
+        sampi_gpu_list_weights(h);
+        uint64_t kept = search->before + sampi_gpu_search_list(h);
+        search->stage = 3;
+        if (!by_score && kept <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
+    }
+    search->stage = 0;
+    return 1;
+}
+
+/* Keep the first tokens: so much mass, so many. */
+static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
+{
+    int known = sampi_gpu_select(h, false, 0.0, mass, count);
+    if (known == 1) sampi_gpu_from(h, h->st->search.key);
+    return known;
+}
+
+/* Keep l >= least, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
+static int sampi_gpu_keep_above(const sampi_gpu_here *h, double least, uint64_t min_keep)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_max(h);
+    if (known != 1) return known;
+    uint64_t from = sampi_gpu_floor(sampi_float_up(least));
+    if (st->phase < 16) { /* 16: min_keep decides */
+        if (least > (double)st->max) {
+            st->phase += 16;
+        } else {
+            known = sampi_gpu_gather(h, from);
+            if (known == 0) return 0;
+            if (known == SAMPI_GPU_DECLINED && min_keep > SAMP_GPU_LIST) return known;
+            uint64_t count = known == 1 ? sampi_gpu_list_count(h, from) : 0;
+            if (known == 1 && count < min_keep) { /* more than there are can't be asked for */
+                if ((known = sampi_gpu_sums(h)) != 1) return known;
+                if (min_keep > st->n) min_keep = st->n;
+            }
+            if (known == SAMPI_GPU_DECLINED || count >= min_keep) {
+                sampi_gpu_from(h, from);
+                return 1;
+            }
+            st->phase += 16;
+        }
+    }
+    known = sampi_gpu_select(h, false, 0.0, 0, min_keep);
+    if (known != 1) return known;
+    sampi_gpu_ordered(h, 1, 0.0);
+    sampi_gpu_from(h, st->search.key);
+    st->phase -= 16;
+    return 1;
+}
+
+/* ---- choosing ---- */
+
+/* Where a token with a changed logit stands among them; n_ids if it isn't one. */
+static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
+{
+    uint32_t lo = 0, hi = h->job->n_ids;
+    while (lo < hi) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if ((uint32_t)h->changed_id[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
+}
+
+/* A token's logit after the first n operations; a changed one's present logit. */
+static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
+{
+    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+    uint32_t at = sampi_gpu_changed_at(h, id);
+    return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
+}
+
+/* The envelope of each token of a group, by id. */
+static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
+{
+    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+    const uint32_t base = group * SAMPI_GROUP, n_op = h->st->n_ops, n_changed = h->job->n_ids;
+    const sampi_gpu_op *op = h->st->op;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const float max = h->st->max;
+    uint64_t *q = h->wide;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GROUP; i += SAMPI_WARP)
+    {
+        const uint32_t at = base + i;
+        bool out = at >= v.n || (v.hole && (v.hole[at / 32] >> at % 32 & 1));
+        q[i] = out ? 0 : sampi_envelope(max, sampi_gpu_replay(op, n_op, at, sampi_gpu_element(&v, at)));
+    }
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
+    {
+        const uint32_t at = (uint32_t)id[i];
+        if (at / SAMPI_GROUP == group) q[at - base] = sampi_envelope(max, c[i].l);
+    }
+}
+
+/* The sums of the envelope's cells, by group. */
+static void sampi_gpu_group_sums(const sampi_gpu_here *h)
+{
+    const uint32_t groups = h->a->groups, n_changed = h->job->n_ids;
+    const uint32_t *cell_sum = h->a->cell_sum + h->row * groups * SAMPI_WARP;
+    uint64_t *sum = h->a->sum + h->row * groups;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const float max = h->st->max;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = (uint32_t)lane; g < groups; g += SAMPI_WARP)
+    {
+        uint64_t all = 0;
+        for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
+        for (uint32_t i = 0; i < n_changed; i++)
+            if ((uint32_t)id[i] / SAMPI_GROUP == g) all += sampi_envelope(max, c[i].l);
+        sum[g] = all;
+    }
+}
+
+/* sampi_draw among the tokens of the row. */
+static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const uint32_t groups = h->a->groups;
+    const uint64_t *sum = h->a->sum + h->row * groups;
+    const float max = h->st->max;
+    uint64_t random[2];
+    sampi_gpu_group_sums(h);
+    const uint64_t total = sampi_gpu_total(sum, groups);
+    for (uint32_t attempt = 0;; attempt++) {
+        sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
+        uint64_t t = sampi_mulhi(random[0], total);
+        const uint32_t group = sampi_gpu_find(sum, groups, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        sampi_gpu_group_envelope(h, group);
+        const uint32_t id = group * SAMPI_GROUP +
+                            sampi_gpu_find(h->wide, SAMPI_GROUP, h->a->mass + h->row * SAMPI_BUCKETS, &t);
+        float l = sampi_gpu_logit_of(h, id, h->st->n_ops);
+        if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l))
+            return sampi_gpu_key(l, id);
+    }
+}
+
+static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_max(h);
+    if (known != 1) return known;
+    if (st->complete) {
+        *key = sampi_gpu_list_draw(h, step);
+        return 1;
+    }
+    if (!st->drawn) {
+        st->drawn = true;
+        st->want = SAMPI_PASS_DRAW;
+        return 0;
+    }
+    *key = sampi_gpu_row_draw(h, step);
+    return 1;
+}
+
+/* ---- the end of a row ---- */
+
+/* Leave the result, and everything as the next batch expects it. */
+static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+{
+    typedef uint32_t __attribute__((may_alias)) word;
+    const sampi_gpu_args *a = h->a;
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_result *r = &a->result[h->row];
+    uint32_t *hole = a->hole + h->row * a->groups * SAMPI_WARP;
+    const int32_t *id = h->changed_id;
+    const uint32_t n_changed = h->job->n_ids;
+    r->status = status;
+    r->token = token;
+    r->value = value;
+    r->passes = st->passes;
+    r->n_list = st->n_list;
+    r->buffer = st->buffer;
+    r->order = st->order;
+    r->sorted = st->sorted;
+    r->p_set = st->p_set;
+    r->order_max = st->order_max;
+    r->p_max = st->p_max;
+    r->order_mean = st->order_mean;
+    r->p_z = st->p_z;
+    if (a->out) a->out[h->job->out_row] = status ? status : token;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
+    word *w = (word *)(void *)&st->want;
+    const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
+    sampi_gpu_fence();
+    sampi_gpu_add(&r->batch, a->batch - sampi_gpu_peek(&r->batch));
+    return 0;
+}
+
+/* ---- the samplers ---- */
+
+static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
+{
+    if (sampi_masked(l)) return l;
+    if (rule->scale == 0.0f) return -INFINITY;
+    l = sampi_finite(l <= 0.0f ? l * rule->scale : l / rule->scale);
+    return sampi_finite(l - rule->fall);
+}
+
+/* The rules of a step are sorted by id; those with the same id count in their order. */
+static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const sampi_gpu_rule *rule = h->a->rule + step->rule;
+    const uint32_t n = step->n;
+    sampi_gpu_changed *c = h->changed;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (i > 0 && rule[i - 1].id == rule[i].id) continue;
+        float l = c[rule[i].at].l;
+        for (uint32_t k = i; k < n && rule[k].id == rule[i].id; k++) l = sampi_gpu_rule_change(&rule[k], l);
+        c[rule[i].at].l = l;
+    }
+}
+
+static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const sampi_gpu_rule *rule = h->a->rule + step->rule;
+    const uint32_t n = step->n, n_list = h->st->n_list;
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_list; i += SAMPI_WARP)
+    {
+        const uint32_t id = sampi_gpu_id(item[i].key);
+        uint32_t lo = 0, hi = n;
+        while (lo < hi) {
+            uint32_t mid = lo + (hi - lo) / 2;
+            if ((uint32_t)rule[mid].id < id)
+                lo = mid + 1;
+            else
+                hi = mid;
+        }
+        float l = sampi_gpu_logit(item[i].key);
+        for (; lo < n && (uint32_t)rule[lo].id == id; lo++) l = sampi_gpu_rule_change(&rule[lo], l);
+        item[i].key = sampi_gpu_key(l, id);
+    }
+    sampi_gpu_list_keep(h, SAMPI_GPU_ALL, UINT64_MAX);
+}
+
+static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        st->phase = 1;
+        st->sorted = false;
+        sampi_gpu_changed_set(st, false);
+        if (st->complete) {
+            sampi_gpu_patch_list(h, step);
+        } else {
+            sampi_gpu_patch_row(h, step);
+            st->listed = st->overflown = false;
+            if (st->n_ops == 0) {
+                float max = sampi_gpu_changed_max(h);
+                st->max = max > st->dense_max ? max : st->dense_max;
+                st->max_known = true;
+            }
+        }
+    }
+    return sampi_gpu_max(h);
+}
+
+static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known;
+    if (st->phase == 0) {
+        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
+        st->phase = 1;
+        st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
+        if (st->max != st->low && !st->complete) {
+            st->want = SAMPI_PASS_SIGMA;
+            return 0;
+        }
+        if (st->max != st->low) {
+            const sampi_gpu_item *item = sampi_gpu_list(h);
+            const uint32_t n = st->n_list;
+            const float max = st->max;
+            const double scale = st->scale;
+            uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+            SAMPI_SIMD(reduction(+ : s0, s1, s2, s3))
+            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+            {
+                uint64_t x = sampi_sigma_x(max, sampi_gpu_logit(item[i].key), scale);
+                s0 += x;
+                s1 += (x >> 20) * (x >> 20);
+                s2 += (x >> 20) * (x & 0xFFFFF);
+                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+            }
+            st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+        }
+    }
+    sampi_u128 squares = ((sampi_u128)st->sigma[1] << 40) + ((sampi_u128)st->sigma[2] << 21) + st->sigma[3];
+    double reach = 0.0;
+    if (st->max != st->low)
+        reach = (double)step->a * sampi_sigma_of(st->n, (sampi_u128)st->sigma[0], squares, st->scale);
+    int32_t lo = sampi_key(-FLT_MAX) - 1,
+            hi = sampi_key(st->max); /* the smallest logit within reach is in (lo, hi] */
+    while ((int64_t)hi - lo > 1) {
+        int32_t mid = sampi_middle(lo, hi);
+        if ((double)st->max - (double)sampi_unkey(mid) > reach)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    sampi_gpu_from(h, sampi_gpu_floor(sampi_unkey(hi)));
+    return 1;
+}
+
+static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_settle(h);
+    if (known == 1) known = sampi_gpu_sums(h);
+    if (known != 1) return known;
+    sampi_gpu_ordered(h, 1, 0.0);
+    sampi_gpu_set_p(h);
+    if (st->n <= 2) return 1;
+    sampi_gpu_list_sort(h);
+    sampi_gpu_list_weights(h);
+    const uint32_t n = st->n_list - 2;
+    const uint64_t *w = h->wide;
+    uint64_t total = 0, keep = step->min_keep > 1 ? step->min_keep : 1;
+    SAMPI_SIMD(reduction(+ : total))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    const bool flat = (double)total * 1000000.0 < (double)st->z;
+    const uint64_t most = sampi_mulhi(step->share, flat ? n : total);
+    uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
+    while (lo < hi) {
+        const uint32_t mid = lo + (hi - lo) / 2;
+        uint64_t run = 0;
+        SAMPI_SIMD(reduction(+ : run))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= mid; i += SAMPI_WARP)
+            run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+        if (run > most)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    if (lo > keep) keep = lo;
+    if (lo < n && keep < st->n_list) sampi_gpu_from(h, sampi_gpu_list(h)[keep - 1].key);
+    return 1;
+}
+
+static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    if (st->phase == 0) {
+        int known = sampi_gpu_sums(h);
+        if (known != 1) return known;
+        double mean = (double)st->s / (double)st->z;
+        uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n;
+        known = sampi_gpu_select(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
+        if (known != 1) return known;
+        sampi_gpu_ordered(h, 2, mean);
+        sampi_gpu_set_p(h);
+        st->phase = 1;
+        sampi_gpu_changed_set(st, false);
+        if (st->complete) {
+            sampi_gpu_list_keep_score(h, mean, search->score, search->key);
+        } else {
+            sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
+            sampi_gpu_push(st, &op);
+            sampi_gpu_apply_changed(h);
+            st->listed = st->overflown = false;
+            st->thinned = true;
+        }
+    }
+    int known = sampi_gpu_settle(h); /* mostly few are left */
+    return known == SAMPI_GPU_DECLINED ? 1 : known;
+}
+
+static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_sums(h);
+    if (known != 1) return known;
+    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, need = sampi_mass_of(step->share, st->z);
+    known = sampi_gpu_select(h, false, 0.0, need ? need : 1, min_keep ? min_keep : 1);
+    if (known != 1) return known;
+    sampi_gpu_ordered(h, 1, 0.0);
+    sampi_gpu_set_p(h);
+    sampi_gpu_from(h, st->search.key);
+    return 1;
+}
+
+/* The coin was tossed on the host, and has said yes. */
+static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_sums(h);
+    if (known != 1) return known;
+    if (!st->complete && !(step->b > 1e-3f)) return SAMPI_GPU_DECLINED;
+    uint64_t reach = step->share ? sampi_gpu_floor(sampi_float_up((double)st->max + step->d)) : SAMPI_GPU_ALL;
+    if ((known = sampi_gpu_gather(h, reach)) != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = st->n_list;
+    const float max = st->max;
+    const uint64_t need = sampi_mass_of(step->share, st->z);
+    uint64_t above = 0, least = UINT64_MAX; /* how many reach t; the last of them in order */
+    SAMPI_SIMD(reduction(+ : above) reduction(min : least))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= need;
+        above += in;
+        least = in && item[i].key < least ? item[i].key : least;
+    }
+    if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
+    sampi_gpu_set_p(h);
+    sampi_gpu_until(h, least);
+    return 1;
+}
+
+static int sampi_gpu_temp(const sampi_gpu_here *h, float t)
+{
+    if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
+    sampi_gpu_scale(h, 1.0f / t);
+    return 1;
+}
+
+static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        int known = sampi_gpu_sums(h);
+        if (known != 1) return known;
+        if (st->n == 1) return 1;
+        sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
+        st->scale = (double)sampi_dynamic_temp(step->a, step->b, step->c, &sums);
+        st->phase = 1;
+    }
+    return sampi_gpu_temp(h, (float)st->scale);
+}
+
+static int sampi_gpu_softmax(const sampi_gpu_here *h)
+{
+    int known = sampi_gpu_sums(h);
+    if (known != 1) return known;
+    sampi_gpu_ordered(h, 1, 0.0);
+    sampi_gpu_set_p(h);
+    return 1;
+}
+
+static int sampi_gpu_greedy(const sampi_gpu_here *h)
+{
+    int known = sampi_gpu_keep_first(h, 0, 1); /* one token: it is on the list */
+    return known == 1 ? sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(sampi_gpu_list_max(h)), 0.0f) : known;
+}
+
+static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    uint64_t key;
+    int known = sampi_gpu_draw(h, step, &key);
+    return known == 1 ? sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), 0.0f) : known;
+}
+
+/* Draw among the tokens kept, and learn from the surprise. */
+static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    uint64_t key;
+    int known = sampi_gpu_sums(h);
+    if (known == 1) known = sampi_gpu_draw(h, step, &key);
+    if (known != 1) return known;
+    double d = (double)st->max - (double)sampi_gpu_logit(key);
+    float mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, st->z);
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), mu);
+}
+
+static int sampi_gpu_mirostat(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known;
+    if (st->phase == 0) {
+        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        uint64_t m = step->k < st->n ? step->k : st->n;
+        if ((known = sampi_gpu_head(h, m)) != 1) return known;
+        if (st->n_list < m) return SAMPI_GPU_DECLINED;
+        sampi_gpu_list_sort(h);
+        const sampi_gpu_item *item = sampi_gpu_list(h);
+        sampi_zipf zipf = { 0.0, 0.0 };
+        for (uint32_t i = 0; i + 1 < m; i++)
+            sampi_zipf_add(&zipf, i, sampi_gpu_logit(item[i].key), sampi_gpu_logit(item[i + 1].key));
+        st->row_z = sampi_zipf_size(&zipf, step->d, step->mu, (size_t)st->n);
+        st->phase = 1;
+    }
+    if (st->phase == 1) {
+        if ((known = sampi_gpu_keep_first(h, 0, st->row_z)) != 1) return known;
+        st->phase = 2;
+    }
+    return sampi_gpu_mirostat_select(h, step);
+}
+
+static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known;
+    if (st->phase == 0) {
+        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        st->scale = sampi_surprise_floor(step->mu, st->max, (double)st->z);
+        st->phase = 1;
+    }
+    if (st->phase != 2) {
+        if ((known = sampi_gpu_keep_above(h, st->scale, 1)) != 1) return known;
+        st->phase = 2;
+    }
+    return sampi_gpu_mirostat_select(h, step);
+}
+
+static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
+{
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const float max = h->st->row_max;
+    const uint64_t z = h->st->row_z;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint32_t id = sampi_gpu_id(item[i].key);
+        item[i].at_order = sampi_gpu_logit(item[i].key);
+        item[i].key = sampi_gpu_key(sampi_gpu_adapt(item[i].at_order, max, z, aim), id);
+    }
+}
+
+/* Before the map: what its probability is reckoned from. */
+static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
+{
+    if (!h->st->complete) {
+        uint32_t at = sampi_gpu_changed_at(h, id);
+        return at < h->job->n_ids ? h->changed[at].at_order : sampi_gpu_logit_of(h, id, h->st->n_ops - 1);
+    }
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    float l = -INFINITY;
+    SAMPI_SIMD(reduction(max : l))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        l = sampi_gpu_id(item[i].key) == id ? item[i].at_order : l;
+    return l;
+}
+
+static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        int known = sampi_gpu_sums(h);
+        if (known != 1) return known;
+        st->row_max = st->max;
+        st->row_z = st->z;
+        if (st->complete) {
+            sampi_gpu_list_adapt(h, step->a);
+        } else {
+            sampi_gpu_op op = { SAMPI_OP_ADAPT, step->a, st->max, 0, st->z, 0.0 };
+            sampi_gpu_ordered(h, 0, 0.0); /* keeps the changed tokens' logits */
+            sampi_gpu_push(st, &op);
+            sampi_gpu_apply_changed(h);
+            st->listed = st->overflown = false;
+        }
+        sampi_gpu_changed_set(st, false);
+        st->phase = 1;
+    }
+    uint64_t key;
+    int known = sampi_gpu_draw(h, step, &key);
+    if (known != 1) return known;
+    float l = sampi_gpu_unadapted(h, sampi_gpu_id(key));
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key),
+                            (float)(sampi_exp(st->row_max, l) / (double)st->row_z));
+}
+
+static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_select(h, false, 0.0, 0, step->k);
+    if (known != 1) return known;
+    sampi_gpu_ordered(h, 1, 0.0);
+    sampi_gpu_from(h, h->st->search.key);
+    return 1;
+}
+
+static int sampi_gpu_export(const sampi_gpu_here *h)
+{
+    int known = sampi_gpu_settle(h);
+    return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
+}
+
+static int sampi_gpu_do(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    switch (step->kind) {
+        case SAMPI_GPU_PATCH: return sampi_gpu_patch(h, step);
+        case SAMPI_GPU_TOP_N_SIGMA: return sampi_gpu_top_n_sigma(h, step);
+        case SAMPI_GPU_TOP_K: return sampi_gpu_top_k(h, step);
+        case SAMPI_GPU_TAIL_FREE: return sampi_gpu_tail_free(h, step);
+        case SAMPI_GPU_TYPICAL: return sampi_gpu_typical(h, step);
+        case SAMPI_GPU_TOP_P: return sampi_gpu_top_p(h, step);
+        case SAMPI_GPU_MIN_P: {
+            int known = sampi_gpu_max(h);
+            double least = (double)h->st->max + step->d;
+            return known == 1 ? sampi_gpu_keep_above(h, least, step->min_keep > 1 ? step->min_keep : 1) : known;
+        }
+        case SAMPI_GPU_XTC: return sampi_gpu_xtc(h, step);
+        case SAMPI_GPU_TEMP: return sampi_gpu_temp(h, step->a);
+        case SAMPI_GPU_TEMP_EXT: return sampi_gpu_temp_ext(h, step);
+        case SAMPI_GPU_SOFTMAX: return sampi_gpu_softmax(h);
+        case SAMPI_GPU_GREEDY: return sampi_gpu_greedy(h);
+        case SAMPI_GPU_DIST: return sampi_gpu_dist(h, step);
+        case SAMPI_GPU_MIROSTAT: return sampi_gpu_mirostat(h, step);
+        case SAMPI_GPU_MIROSTAT_V2: return sampi_gpu_mirostat_v2(h, step);
+        case SAMPI_GPU_ADAPTIVE_P: return sampi_gpu_adaptive_p(h, step);
+        default: return sampi_gpu_export(h);
+    }
+}
+
+/* ---- between passes ---- */
+
+/* The row is scanned: is it good, what is its maximum, and what are the logits that change? */
+static int sampi_gpu_scanned(const sampi_gpu_here *h)
+{
+    const sampi_gpu_args *a = h->a;
+    const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
+    const uint32_t n = a->splits * SAMPI_WARP, n_changed = h->job->n_ids;
+    const float *lane_max = a->lane_max + h->row * n;
+    const int32_t *id = h->changed_id;
+    sampi_gpu_changed *c = h->changed;
+    float max = -INFINITY, top = -INFINITY;
+    uint32_t bad = 0;
+    SAMPI_SIMD(reduction(max : max, top) reduction(+ : bad))
+    SAMPI_LANES
+    {
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
+            bad += lane_max[i] != lane_max[i];
+            max = lane_max[i] > max ? lane_max[i] : max;
+        }
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
+            float l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+            c[i].l = l;
+            c[i].at_order = c[i].at_p = 0.0f;
+            bad += l != l;
+            top = l > top ? l : top;
+        }
+    }
+    h->st->dense_max = max + 0.0f;
+    h->st->max = (top > max ? top : max) + 0.0f;
+    h->st->max_known = true;
+    h->st->bar = -INFINITY;
+    return bad ? (int)SAMP_E_NAN : sampi_judge(h->st->max);
+}
+
+/* Add up what the teams found; the changed tokens count too. */
+static void sampi_gpu_summed(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_part *part = h->a->part + h->row * h->a->splits;
+    const sampi_gpu_changed *c = h->changed;
+    const uint32_t splits = h->a->splits, n_changed = h->job->n_ids;
+    const int32_t want = st->want;
+    const float max = st->max;
+    const double scale = st->scale;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float top = -INFINITY, low = INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
+    SAMPI_LANES
+    {
+        for (uint32_t i = (uint32_t)lane; i < splits; i += SAMPI_WARP) {
+            s0 += part[i].sum[0], s1 += part[i].sum[1], s2 += part[i].sum[2], s3 += part[i].sum[3];
+            top = part[i].max > top ? part[i].max : top;
+            low = part[i].low < low ? part[i].low : low;
+        }
+        for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
+            float l = c[i].l;
+            if (sampi_masked(l)) continue;
+            top = l > top ? l : top;
+            low = l < low ? l : low;
+            if (want == SAMPI_PASS_SUMS) {
+                uint64_t w = sampi_weight(max, l);
+                s0++, s1 += w, s2 += sampi_weighted(w, max, l);
+            }
+            if (want == SAMPI_PASS_SIGMA) {
+                uint64_t x = sampi_sigma_x(max, l, scale);
+                s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
+                    s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+            }
+        }
+    }
+    if (want == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
+    if (want == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (want == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+}
+
+/* The changed tokens in a list or a histogram that the pass has made of the others. */
+static void sampi_gpu_join(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    const sampi_gpu_search *search = &st->search;
+    const sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const int32_t want = st->want;
+    const uint32_t n = h->job->n_ids;
+    const float max = st->max;
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    uint32_t *n_list = &st->n_list;
+    uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (sampi_masked(c[i].l)) continue;
+        uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
+        bool in = key >= st->floor;
+        if (want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) {
+            uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
+            in = code >= search->lo && code <= search->hi;
+            if (in && want == SAMPI_PASS_HIST) {
+                __atomic_fetch_add(&count[(code - search->lo) >> search->shift], (uint64_t)1, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&mass[(code - search->lo) >> search->shift], sampi_weight(max, c[i].l),
+                                   __ATOMIC_RELAXED);
+                in = false;
+            }
+        }
+        if (in) sampi_gpu_append(n_list, item, key, c[i].at_order, c[i].at_p);
+    }
+}
+
+/* All teams have done the pass: take in its result, and go on until another one is needed, or the row is finished. */
+static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
+    sampi_gpu_state *st = h->st;
+    const int32_t want = st->want;
+    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
+    int known = 1;
+    st->passes++;
+    if (want == SAMPI_PASS_SCAN) {
+        known = sampi_gpu_scanned(h);
+        known = known ? known : 1;
+    }
+    if (want == SAMPI_PASS_SUMS || want == SAMPI_PASS_SIGMA || want == SAMPI_PASS_MAX) sampi_gpu_summed(h);
+    if (listing || want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) sampi_gpu_join(h);
+    if (listing) {
+        st->listed = st->n_list <= SAMP_GPU_LIST;
+        st->overflown = !st->listed;
+        st->listing = false;
+    }
+    while (known == 1) {
+        const sampi_gpu_step *step = &a->step[h->job->step + st->at];
+        const bool last = st->at + 1 == h->job->n_steps;
+        known = sampi_gpu_do(h, step);
+        if (known != 1 || last) break;
+        st->at++;
+        st->phase = 0;
+        if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
+    }
+    if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
+}
+
+/* A team of a row: passes, for as long as there is one that can begin. */
+static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
+{
+    const size_t row = team / a->splits;
+    const uint32_t split = team % a->splits;
+    sampi_gpu_state *st = &a->state[row];
+    uint32_t waited = 0;
+    for (;;) {
+        const uint32_t epoch = sampi_gpu_peek(&st->epoch);
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1);
+        if (sampi_gpu_peek(&a->result[row].batch) == a->batch) return;
+        sampi_gpu_fence();
+        if (a->done[team] != mark) { /* else it was done in an earlier launch */
+            if (st->want == SAMPI_PASS_SCAN)
+                sampi_gpu_scan(a, row, split);
+            else
+                sampi_gpu_walk(a, row, split);
+            a->done[team] = mark;
+            sampi_gpu_fence();
+            if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
+                sampi_gpu_fence();
+                st->arrived = 0;
+                sampi_gpu_advance(a, row);
+                sampi_gpu_fence();
+                sampi_gpu_add(&st->epoch, 1);
+                waited = 0;
+                if (a->wait) continue;
+            }
+        }
+        if (a->wait == 0) return;
+        while (sampi_gpu_peek(&st->epoch) == epoch)
+            if (++waited > a->wait) return;
+    }
+}
+
+#if SAMPI_OFFLOAD
+/* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
+static const sampi_gpu_args *sampi_gpu_bound;
+static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all come */
+#pragma omp end declare target
+#endif
+
+/* ====================================================================================================== >>host */
+
+enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
+
+struct samp_gpu {
+    samp_gpu_config config;
+    int mode, device, host; /* OpenMP's numbers */
+    char *block;            /* device memory, and a little more of it: see sampi_gpu_take */
+    void *keep;
+    size_t job_at, data_at, mask_at;
+    sampi_gpu_args args; /* with the device's addresses */
+    uint32_t batch, wait, launches;
+    samp_gpu_perf_data perf;
+    char name[24];
+    /* the host's side, one heap block with this record */
+    size_t staged;        /* bytes of stage in use */
+    char *stage;          /* what goes to the device for a batch */
+    sampi_gpu_job *job;   /* [max_rows] */
+    sampi_gpu_step *step; /* [max_rows * SAMPI_STEPS] */
+    sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
+    int32_t *id;          /* [max_rows * SAMPI_RULES] */
+    sampi_gpu_result *result;
+    uint32_t *row_of;           /* [max_rows] the batch's row of each job */
+    uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
+    int32_t *steps_done;        /* [max_rows] how many samplers of its chain a job does */
+    samp_token *token;          /* [max_rows] */
+    sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
+    samp_token_data *candidate; /* [SAMP_GPU_LIST] */
+    char *raw;                  /* [max_vocab] elements */
+    uint32_t n_jobs, n_steps, n_rules, n_ids;
+};
+
+/* ---- shapes ---- */
+
+static size_t sampi_gpu_element_size(samp_dtype dtype)
+{
+    return dtype == SAMP_F64 ? 8 : dtype == SAMP_F32 ? 4 : dtype == SAMP_F16 || dtype == SAMP_BF16 ? 2 : 0;
+}
+
+static int sampi_gpu_check(const samp_gpu_config *c)
+{
+    if (!c) return SAMP_E_NULL;
+    if (c->device < SAMP_GPU_HOST || c->max_rows < 1 || c->max_rows > 65536) return SAMP_E_RANGE;
+    if (c->max_vocab < 1 || c->max_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
+}
+
+/* The next part of a block: n elements of that size, on a line of 256 bytes. */
+static char *sampi_gpu_take(char *base, size_t *used, size_t n, size_t size)
+{
+    char *at = base + *used;
+    *used += (n * size + 255) & ~(size_t)255;
+    return at;
+}
+
+static size_t sampi_gpu_job_size(size_t rows)
+{
+    return sizeof(sampi_gpu_args) +
+           rows * (sizeof(sampi_gpu_job) + SAMPI_STEPS * sizeof(sampi_gpu_step) +
+                   SAMPI_RULES * (sizeof(sampi_gpu_rule) + sizeof(int32_t))) +
+           64;
+}
+
+/* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
+   ask for the sizes only. */
+static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
+{
+    const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    const size_t cells = rows * groups * SAMPI_WARP, teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
+    size_t used = 0;
+#define SAMPI_TAKE(member, type, n) a->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
+    SAMPI_TAKE(state, sampi_gpu_state, rows);
+    SAMPI_TAKE(result, sampi_gpu_result, rows);
+    SAMPI_TAKE(done, uint64_t, teams);
+    SAMPI_TAKE(hole, uint32_t, cells);
+    *zeroed = used;
+    SAMPI_TAKE(cell, float, cells);
+    SAMPI_TAKE(cell_sum, uint32_t, cells);
+    SAMPI_TAKE(lane_max, float, teams *SAMPI_WARP);
+    SAMPI_TAKE(part, sampi_gpu_part, teams);
+    SAMPI_TAKE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
+    SAMPI_TAKE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_TAKE(sum, uint64_t, rows * groups);
+    SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
+    SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
+#undef SAMPI_TAKE
+    at[0] = used;
+    sampi_gpu_take(base, &used, sampi_gpu_job_size(rows), 1);
+    at[1] = used;
+    if (!c->data_on_device) sampi_gpu_take(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
+    at[2] = used;
+    sampi_gpu_take(base, &used, cells, sizeof(uint32_t));
+    return used;
+}
+
+SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
+{
+    sampi_gpu_args args;
+    size_t zeroed, at[3];
+    return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
+}
+
+/* ---- the device, through OpenMP ---- */
+
+SAMP_API int samp_gpu_available(void)
+{
+#if SAMPI_OFFLOAD
+    return omp_get_num_devices();
+#else
+    return 0;
+#endif
+}
+
+/* Copy n bytes to the device or from it. */
+static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE)
+        return omp_target_memcpy(to, from, n, 0, 0, gpu->device, gpu->host) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
+#endif
+    (void)gpu;
+    memcpy(to, from, n);
+    return SAMP_OK;
+}
+
+static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE)
+        return omp_target_memcpy(to, from, n, 0, 0, gpu->host, gpu->device) ? (int)SAMP_E_DEVICE : (int)SAMP_OK;
+#endif
+    (void)gpu;
+    memcpy(to, from, n);
+    return SAMP_OK;
+}
+
+#if SAMPI_OFFLOAD
+/* thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes libgomp
+   allocate on the device, or copy arguments to it. */
+static void sampi_gpu_kernel(int device)
+{
+#pragma omp target thread_limit(1) device(device)
+#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
+        const sampi_gpu_args *a = sampi_gpu_bound;
+        const uint32_t n = a->n_rows * a->splits;
+        for (uint32_t team = t; team < n; team += SAMPI_TEAMS) sampi_gpu_team(a, team);
+    }
+}
+
+static void sampi_gpu_meet(int device)
+{
+#pragma omp target thread_limit(1) device(device)
+#pragma omp teams distribute num_teams(SAMPI_TEAMS)
+    for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
+        uint32_t *met = sampi_gpu_meeting;
+        sampi_gpu_add(&met[0], 1);
+        for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
+            if (sampi_gpu_peek(&met[0]) >= SAMPI_TEAMS) {
+                sampi_gpu_add(&met[1], 1);
+                break;
+            }
+    }
+}
+
+/* Does a kernel run there, and do all teams run at once? */
+static int sampi_gpu_probe(samp_gpu *gpu)
+{
+    int on_host = 1, device = gpu->device;
+    uint32_t met[2] = { 0, 0 };
+#pragma omp target map(tofrom : on_host) device(device)
+    on_host = omp_is_initial_device();
+    if (on_host) return SAMP_E_DEVICE;
+    if (sampi_gpu_put(gpu, gpu->args.fold, met, sizeof met)) return SAMP_E_DEVICE;
+#pragma omp critical(sampi_gpu)
+    {
+        sampi_gpu_meeting = (uint32_t *)(void *)gpu->args.fold;
+#pragma omp target update to(sampi_gpu_meeting) device(device)
+        sampi_gpu_meet(device);
+    }
+    if (sampi_gpu_get(gpu, met, gpu->args.fold, sizeof met)) return SAMP_E_DEVICE;
+    gpu->wait = met[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
+    return SAMP_OK;
+}
+#endif
+
+/* On the host the teams come one after the other (a test lets them come at once). */
+#ifndef SAMPI_HOST_TEAMS
+#define SAMPI_HOST_TEAMS(a, n)                                                                                       \
+    for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
+#endif
+
+/* One launch: passes of all rows. */
+static void sampi_gpu_launch(samp_gpu *gpu)
+{
+    gpu->perf.n_launches++;
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at);
+        static int bound_device = -1;
+        const int device = gpu->device;
+#pragma omp critical(sampi_gpu)
+        {
+            if (sampi_gpu_bound != a || bound_device != device) {
+                sampi_gpu_bound = a;
+                bound_device = device;
+#pragma omp target update to(sampi_gpu_bound) device(device)
+            }
+            sampi_gpu_kernel(device);
+        }
+        return;
+    }
+#endif
+    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at);
+    SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
+}
+
+/* ---- contexts ---- */
+
+static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
+{
+    const size_t rows = c->max_rows;
+    size_t used = 0;
+#define SAMPI_TAKE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
+    sampi_gpu_take(base, &used, 1, sizeof *gpu);
+    SAMPI_TAKE(stage, char, sampi_gpu_job_size(rows));
+    SAMPI_TAKE(job, sampi_gpu_job, rows);
+    SAMPI_TAKE(step, sampi_gpu_step, rows * SAMPI_STEPS);
+    SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
+    SAMPI_TAKE(id, int32_t, rows * SAMPI_RULES);
+    SAMPI_TAKE(result, sampi_gpu_result, rows);
+    SAMPI_TAKE(row_of, uint32_t, rows);
+    SAMPI_TAKE(where, uint8_t, rows);
+    SAMPI_TAKE(steps_done, int32_t, rows);
+    SAMPI_TAKE(token, samp_token, rows);
+    SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
+    SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
+    SAMPI_TAKE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
+#undef SAMPI_TAKE
+    return used;
+}
+
+static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) return omp_target_alloc(n, gpu->device);
+#endif
+    (void)gpu;
+    return SAMP_MALLOC(n);
+}
+
+static void sampi_gpu_release(samp_gpu *gpu, void *p)
+{
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        if (p) omp_target_free(p, gpu->device);
+        return;
+    }
+#endif
+    (void)gpu;
+    SAMP_FREE(p);
+}
+
+SAMP_API void samp_gpu_free(samp_gpu *gpu)
+{
+    if (!gpu) return;
+    sampi_gpu_release(gpu, gpu->keep);
+    sampi_gpu_release(gpu, gpu->block);
+    SAMP_FREE(gpu);
+}
+
+/* The block, its beginning zero; and a small one beside it: while it lives, the driver need not map memory anew for
+   what libgomp allocates in each launch. */
+static int sampi_gpu_furnish(samp_gpu *gpu)
+{
+    size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
+    gpu->block = (char *)sampi_gpu_alloc(gpu, size);
+    gpu->keep = sampi_gpu_alloc(gpu, 256);
+    if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
+    sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
+    gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
+    const size_t step = sampi_gpu_job_size(gpu->config.max_rows); /* zeros that are there */
+    memset(gpu->stage, 0, step);
+    for (size_t i = 0; i < zeroed; i += step)
+        if (sampi_gpu_put(gpu, gpu->block + i, gpu->stage, zeroed - i < step ? zeroed - i : step))
+            return SAMP_E_DEVICE;
+#if SAMPI_OFFLOAD
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) return sampi_gpu_probe(gpu);
+#endif
+    return SAMP_OK;
+}
+
+static void sampi_gpu_give_name(samp_gpu *gpu)
+{
+    sampi_text t = { gpu->name, sizeof gpu->name, 0 };
+    sampi_put(&t, gpu->mode == SAMPI_GPU_ON_DEVICE ? "device "
+                  : gpu->mode == SAMPI_GPU_ON_HOST ? "host kernels"
+                                                   : "cpu");
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) sampi_put_u64(&t, (uint64_t)gpu->device);
+    gpu->name[t.len] = 0;
+}
+
+SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
+{
+    int local, *result = status ? status : &local;
+    if ((*result = sampi_gpu_check(config))) return NULL;
+    if (samp_gpu_available() && config->device >= samp_gpu_available()) {
+        *result = SAMP_E_RANGE;
+        return NULL;
+    }
+    samp_gpu shape;
+    size_t size = sampi_gpu_host_layout(config, NULL, &shape);
+    char *base = (char *)SAMP_MALLOC(size);
+    if (!base) {
+        *result = SAMP_E_NOMEM;
+        return NULL;
+    }
+    samp_gpu *gpu = (samp_gpu *)(void *)base;
+    memset(gpu, 0, sizeof *gpu);
+    sampi_gpu_host_layout(config, base, gpu);
+    gpu->config = *config;
+    gpu->mode = config->device == SAMP_GPU_HOST ? SAMPI_GPU_ON_HOST
+                : samp_gpu_available()          ? SAMPI_GPU_ON_DEVICE
+                                                : SAMPI_GPU_ON_CPU;
+    gpu->launches = 1;
+#if SAMPI_OFFLOAD
+    gpu->device = config->device;
+    gpu->host = omp_get_initial_device();
+#endif
+    sampi_gpu_give_name(gpu);
+    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_furnish(gpu);
+    if (*result == SAMP_OK) return gpu;
+    samp_gpu_free(gpu);
+    return NULL;
+}
+
+SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu) { return gpu ? gpu->name : ""; }
+
+SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
+{
+    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0 };
+    return gpu ? gpu->perf : none;
+}
+
+/* ---- where a chain runs ---- */
+
+enum { SAMPI_GPU_CHAIN = 64 };
+
+typedef struct sampi_gpu_route {
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
+    int n, head;                          /* the first `head` run on the device; 0: none */
+    const char *why;                      /* not the others */
+} sampi_gpu_route;
+
+/* Append the active samplers of s; false if they are too many. */
+static bool sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (!sampi_gpu_flatten(s->u.chain.item[i], r)) return false;
+    if (sampi_is_chain(s) || s->off) return true;
+    if (r->n == SAMPI_GPU_CHAIN) return false;
+    r->list[r->n++] = s;
+    return true;
+}
+
+static bool sampi_gpu_llama(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_gpu_llama(s->u.chain.item[i])) return true;
+    return s->rng != SAMP_RNG_PHILOX;
+}
+
+/* After this sampler the array holds no masked tokens, and only those that are left. */
+static bool sampi_gpu_removes(const sampi_sampler *s)
+{
+    const sampi_kind *k = s->kind;
+    return k == &SAMPI_TOP_K || k == &SAMPI_TYPICAL || k == &SAMPI_TOP_P || k == &SAMPI_MIN_P;
+}
+
+/* This one masks none. */
+static bool sampi_gpu_masks_none(const sampi_sampler *s)
+{
+    const sampi_kind *k = s->kind;
+    return k == &SAMPI_XTC || k == &SAMPI_SOFTMAX || k == &SAMPI_PENALTIES || k == &SAMPI_DRY ||
+           (k == &SAMPI_TEMP && s->u.temp.t > 0.0f);
+}
+
+static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
+{
+    r->n = r->head = 0;
+    r->why = NULL;
+    bool fits = sampi_gpu_flatten(s, r), selects = false;
+    if (gpu->mode == SAMPI_GPU_ON_CPU)
+        r->why = "no device";
+    else if (sampi_gpu_llama(s))
+        r->why = "llama.cpp's arithmetic";
+    else if (!fits)
+        r->why = "too many samplers";
+    if (r->why) return;
+    while (r->head < r->n && !selects && !sampi_is_custom(r->list[r->head]))
+        selects = r->list[r->head++]->kind->selects;
+    if (r->head == r->n) {
+        r->why = !selects ? "no sampler selects" : r->n > SAMPI_STEPS ? "too many samplers" : NULL;
+        if (r->why) r->head = 0;
+        return;
+    }
+    r->why = selects ? "a sampler behind the selection" : "a sampler of your own";
+    if (selects) r->head = 0;
+    if (r->head > SAMPI_STEPS - 1) r->head = SAMPI_STEPS - 1;
+    int clean = r->head; /* the head ends where the array is the same on the device */
+    for (;;) {
+        int i = clean;
+        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
+        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) break;
+        if (i == 0) {
+            clean = 0;
+            break;
+        }
+        clean = i - 1;
+    }
+    r->head = clean;
+}
+
+SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
+{
+    sampi_gpu_route r;
+    sampi_text t = { buf, size, 0 };
+    if (!gpu || !chain || (!buf && size)) return SAMP_E_NULL;
+    sampi_gpu_find_route(gpu, (sampi_sampler *)(uintptr_t)chain, &r);
+    for (int i = 0; i < r.n; i++) {
+        if (i == 0 && r.head) sampi_put(&t, "device: ");
+        if (i == r.head) {
+            sampi_put(&t, r.head ? "; cpu (" : "cpu (");
+            sampi_put(&t, r.why);
+            sampi_put(&t, "): ");
+        }
+        if (i > 0 && i != r.head) sampi_put(&t, " -> ");
+        sampi_put(&t, samp_name(&r.list[i]->base));
+    }
+    if (r.n == 0) {
+        sampi_put(&t, "cpu (");
+        sampi_put(&t, r.why);
+        sampi_put(&t, ")");
+    }
+    if (size) buf[t.len < size ? t.len : size - 1] = 0;
+    return (int)t.len;
+}
+
+/* ---- from a chain to steps ---- */
+
+/* The ids of all rules of a row, ascending. False: too many. */
+static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
+{
+    int32_t *list = gpu->id + job->id;
+    uint32_t lo = 0, n = job->n_ids;
+    for (uint32_t hi = n; lo < hi;) {
+        uint32_t mid = lo + (hi - lo) / 2;
+        if (list[mid] < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    if (lo < n && list[lo] == id) return true;
+    if (n == SAMPI_RULES) return false;
+    memmove(&list[lo + 1], &list[lo], (n - lo) * sizeof *list);
+    list[lo] = id;
+    job->n_ids++;
+    return true;
+}
+
+/* One more rule of a step; they stay sorted by id. */
+static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
+{
+    sampi_gpu_rule *list = gpu->rule + step->rule;
+    uint32_t i = step->n;
+    if (step->rule + step->n - gpu->step[job->step].rule >= SAMPI_RULES) return false;
+    for (; i > 0 && list[i - 1].id > rule.id; i--) list[i] = list[i - 1];
+    list[i] = rule;
+    step->n++;
+    return sampi_gpu_add_id(gpu, job, rule.id);
+}
+
+static bool sampi_gpu_fill_patch(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                 size_t n_vocab)
+{
+    const bool bias = s->kind == &SAMPI_LOGIT_BIAS, dry = s->kind == &SAMPI_DRY;
+    const samp_logit_bias *biases = (const samp_logit_bias *)sampi_part(s, 0);
+    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
+    uint32_t n = bias ? (uint32_t)s->u.bias.n : dry ? sampi_dry_list(s, list) : s->u.penalties.n;
+    step->kind = SAMPI_GPU_PATCH;
+    for (uint32_t i = 0; i < n; i++) {
+        sampi_gpu_rule rule = { bias ? biases[i].token : list[i].token, 0, 1.0f, 0.0f };
+        if ((size_t)rule.id >= n_vocab) continue;
+        if (bias) {
+            rule.scale = sampi_masked(biases[i].bias) ? 0.0f : 1.0f;
+            rule.fall = sampi_masked(biases[i].bias) ? 0.0f : -biases[i].bias;
+        } else {
+            rule.scale = dry ? 1.0f : s->u.penalties.repeat;
+            rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        }
+        if (!sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    }
+    return true;
+}
+
+/* A sampler as a step; a, b, c, d are its parameters. */
+static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                           size_t n_vocab)
+{
+    static const struct {
+        const sampi_kind *kind;
+        int step;
+    } table[] = { { &SAMPI_TOP_N_SIGMA, SAMPI_GPU_TOP_N_SIGMA },
+                  { &SAMPI_TOP_K, SAMPI_GPU_TOP_K },
+                  { &SAMPI_TAIL_FREE, SAMPI_GPU_TAIL_FREE },
+                  { &SAMPI_TYPICAL, SAMPI_GPU_TYPICAL },
+                  { &SAMPI_TOP_P, SAMPI_GPU_TOP_P },
+                  { &SAMPI_MIN_P, SAMPI_GPU_MIN_P },
+                  { &SAMPI_XTC, SAMPI_GPU_XTC },
+                  { &SAMPI_TEMP, SAMPI_GPU_TEMP },
+                  { &SAMPI_TEMP_EXT, SAMPI_GPU_TEMP_EXT },
+                  { &SAMPI_SOFTMAX, SAMPI_GPU_SOFTMAX },
+                  { &SAMPI_GREEDY, SAMPI_GPU_GREEDY },
+                  { &SAMPI_DIST, SAMPI_GPU_DIST },
+                  { &SAMPI_MIROSTAT, SAMPI_GPU_MIROSTAT },
+                  { &SAMPI_MIROSTAT_V2, SAMPI_GPU_MIROSTAT_V2 },
+                  { &SAMPI_ADAPTIVE_P, SAMPI_GPU_ADAPTIVE_P } };
+    step->seed = s->seed;
+    step->stream = sampi_stream(s, s->kind->draws);
+    step->mu = s->now.mu;
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        if (table[i].kind == s->kind) step->kind = table[i].step;
+    switch (step->kind) {
+        case SAMPI_GPU_PATCH: return sampi_gpu_fill_patch(gpu, job, step, s, n_vocab);
+        case SAMPI_GPU_TOP_N_SIGMA: step->a = s->u.sigma.n; break;
+        case SAMPI_GPU_TOP_K: step->k = (uint32_t)s->u.top_k.k; break;
+        case SAMPI_GPU_MIN_P:
+        case SAMPI_GPU_TAIL_FREE:
+        case SAMPI_GPU_TYPICAL:
+        case SAMPI_GPU_TOP_P:
+            step->d = sampi_ln(s->u.cut.p);
+            step->share = sampi_share(s->u.cut.p);
+            step->min_keep = s->u.cut.min_keep;
+            break;
+        case SAMPI_GPU_XTC:
+            step->b = s->u.xtc.t;
+            step->share = sampi_share(s->u.xtc.t);
+            step->min_keep = s->u.xtc.min_keep;
+            step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
+            break;
+        case SAMPI_GPU_TEMP_EXT:
+        case SAMPI_GPU_TEMP:
+            if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
+            step->a = s->u.temp.t;
+            step->b = s->u.temp.delta;
+            step->c = s->u.temp.exponent;
+            break;
+        case SAMPI_GPU_MIROSTAT:
+        case SAMPI_GPU_MIROSTAT_V2:
+            step->k = (uint32_t)s->u.mirostat.m;
+            step->d = (double)s->u.mirostat.n_vocab;
+            step->a = s->u.mirostat.tau;
+            step->b = s->u.mirostat.eta;
+            break;
+        case SAMPI_GPU_ADAPTIVE_P:
+            if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
+            step->a = sampi_adaptive_p_aim(s);
+            break;
+        default: break;
+    }
+    return true;
+}
+
+/* A row of the batch as a job; false: not on the device. */
+static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, const samp_logits *logits,
+                           size_t row)
+{
+    sampi_gpu_job *job = &gpu->job[gpu->n_jobs];
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0;
+    const bool whole = r->head == r->n;
+    memset(job, 0, sizeof *job);
+    job->step = gpu->n_steps;
+    job->id = gpu->n_ids;
+    job->out_row = (uint32_t)row;
+    job->position = s->position;
+    gpu->step[job->step].rule = gpu->n_rules;
+    uint32_t rules = gpu->n_rules;
+    for (int i = 0; i < r->head; i++) {
+        sampi_sampler *t = r->list[i];
+        sampi_gpu_step *step = &gpu->step[job->step + n];
+        memset(step, 0, sizeof *step);
+        step->rule = rules;
+        t->at_position = s->position;
+        t->at_ordinal = ordinal[t->kind->draws]++;
+        if (t->kind == &SAMPI_XTC) { /* the coin */
+            uint64_t random[2];
+            sampi_random(t, 0, random);
+            if (t->u.xtc.p < 1.0f && random[0] >= sampi_share(t->u.xtc.p)) continue;
+        }
+        if (!sampi_gpu_fill(gpu, job, step, t, logits->n_vocab)) return false;
+        rules += step->n;
+        if (whole && (step->kind == SAMPI_GPU_SOFTMAX || (step->kind == SAMPI_GPU_PATCH && step->n == 0))) continue;
+        if (t->kind == &SAMPI_DRY && step->n == 0) continue;
+        n++;
+    }
+    if (!whole) {
+        memset(&gpu->step[job->step + n], 0, sizeof(sampi_gpu_step));
+        gpu->step[job->step + n++].kind = SAMPI_GPU_EXPORT;
+    }
+    job->n_steps = n;
+    for (uint32_t i = gpu->n_rules; i < rules; i++) {
+        uint32_t at = 0, hi = job->n_ids;
+        while (at < hi) {
+            uint32_t mid = at + (hi - at) / 2;
+            if (gpu->id[job->id + mid] < gpu->rule[i].id)
+                at = mid + 1;
+            else
+                hi = mid;
+        }
+        gpu->rule[i].at = at;
+    }
+    gpu->row_of[gpu->n_jobs] = (uint32_t)row;
+    gpu->steps_done[gpu->n_jobs++] = r->head;
+    gpu->n_steps += n;
+    gpu->n_rules = rules;
+    gpu->n_ids += job->n_ids;
+    return true;
+}
+
+/* ---- a batch ---- */
+
+static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
+static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
+{
+    return l->row_index ? (size_t)l->row_index[row] : row;
+}
+static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
+{
+    return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
+}
+
+static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
+                                 const samp_token *out)
+{
+    if (!gpu || !l || (l->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (l->n_rows == 0) return SAMP_OK;
+    if (l->dtype != gpu->config.dtype) return SAMP_E_DTYPE;
+    if (l->n_rows > gpu->config.max_rows || l->n_vocab > gpu->config.max_vocab) return SAMP_E_RANGE;
+    return sampi_check_batch(rows, l);
+}
+
+/* One row on the CPU, fetched from the device if it is there. */
+static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
+{
+    const size_t size = sampi_gpu_element_size(l->dtype);
+    const char *data = (const char *)l->data + sampi_gpu_data_row(l, r) * sampi_gpu_stride(l) * size;
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE && gpu->config.data_on_device) {
+        if (sampi_gpu_get(gpu, gpu->raw, data, l->n_vocab * size)) return SAMP_E_DEVICE;
+        data = gpu->raw;
+    }
+    samp_logits one = *l;
+    samp_token token;
+    one.data = data;
+    one.n_rows = one.n_threads = 1;
+    one.stride = 0;
+    one.row_index = NULL;
+    one.mask = sampi_gpu_mask_row(l, r);
+    one.logprobs = l->logprobs ? l->logprobs + r : NULL;
+    int status = samp_sample_batch(row, &one, &token);
+    return status ? status : token;
+}
+
+/* The rows of the jobs to the device: their logits if they are the host's, masks, and the batch itself. */
+static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
+{
+    sampi_gpu_args *a = &gpu->args;
+    const size_t size = sampi_gpu_element_size(l->dtype), stride = sampi_gpu_stride(l), row = l->n_vocab * size;
+    const size_t words = (l->n_vocab + 31) / 32;
+    int status = SAMP_OK;
+    a->data = gpu->config.data_on_device ? (const char *)l->data : gpu->block + gpu->data_at;
+    a->stride = gpu->config.data_on_device ? stride : l->n_vocab;
+    a->mask = l->mask ? (const uint32_t *)(const void *)(gpu->block + gpu->mask_at) : NULL;
+    a->mask_stride = words;
+    for (uint32_t j = 0; j < gpu->n_jobs && !status; j++) {
+        const size_t r = gpu->row_of[j], from = sampi_gpu_data_row(l, r);
+        gpu->job[j].data_row = gpu->config.data_on_device ? from : j;
+        if (l->mask)
+            status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
+                                   words * 4);
+        if (gpu->config.data_on_device || status) continue;
+        uint32_t n = 1; /* neighbours travel together */
+        while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
+               sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
+            gpu->job[j + n].data_row = j + n;
+            n++;
+        }
+        status = sampi_gpu_put(gpu, gpu->block + gpu->data_at + j * row, (const char *)l->data + from * stride * size,
+                               n * row);
+        j += n - 1;
+    }
+    return status;
+}
+
+static void sampi_gpu_stage(samp_gpu *gpu, const void **member, const void *from, size_t n)
+{
+    memcpy(gpu->stage + gpu->staged, from, n);
+    if (member) *member = gpu->block + gpu->job_at + gpu->staged;
+    gpu->staged += (n + 15) & ~(size_t)15;
+}
+
+static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
+{
+    sampi_gpu_args *a = &gpu->args;
+    int status = sampi_gpu_upload_rows(gpu, l);
+    if (status) return status;
+    const void *job, *step, *rule, *id;
+    gpu->staged = (sizeof *a + 15) & ~(size_t)15;
+    sampi_gpu_stage(gpu, &job, gpu->job, gpu->n_jobs * sizeof *gpu->job);
+    sampi_gpu_stage(gpu, &step, gpu->step, gpu->n_steps * sizeof *gpu->step);
+    sampi_gpu_stage(gpu, &rule, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
+    sampi_gpu_stage(gpu, &id, gpu->id, gpu->n_ids * sizeof *gpu->id);
+    a->job = (const sampi_gpu_job *)job;
+    a->step = (const sampi_gpu_step *)step;
+    a->rule = (const sampi_gpu_rule *)rule;
+    a->id = (const int32_t *)id;
+    a->batch = ++gpu->batch;
+    a->n_rows = gpu->n_jobs;
+    a->n_vocab = (uint32_t)l->n_vocab;
+    a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
+    if (a->splits > a->groups) a->splits = a->groups;
+    a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
+    a->type = (int32_t)l->dtype;
+    a->pairs = sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 && (uintptr_t)a->data % 4 == 0;
+    a->out = gpu->config.out_on_device ? out : NULL;
+    memcpy(gpu->stage, a, sizeof *a);
+    return sampi_gpu_put(gpu, gpu->block + gpu->job_at, gpu->stage, gpu->staged);
+}
+
+/* Launch until every row has its result. The number of launches that the last batch needed is tried first. */
+static int sampi_gpu_run_batch(samp_gpu *gpu)
+{
+    const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
+    uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
+    while (left > 0) {
+        uint32_t n = launched == 0 ? gpu->launches : 1;
+        for (; n > 0; n--, launched++) sampi_gpu_launch(gpu);
+        if (launched > most) return SAMP_E_DEVICE;
+        if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
+            return SAMP_E_DEVICE;
+        left = passes = 0;
+        for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+            left += gpu->result[j].batch != gpu->batch;
+            if (gpu->result[j].passes > passes) passes = gpu->result[j].passes;
+        }
+    }
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
+    gpu->launches = gpu->args.wait ? 1 : passes;
+    return SAMP_OK;
+}
+
+/* ---- what comes back ---- */
+
+static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
+{
+    by_score->score = sampi_typical_score;
+    by_score->max = (double)res->order_max;
+    by_score->mean = res->order_mean;
+    return res->order == 2 ? by_score : &SAMPI_BY_LOGIT;
+}
+
+/* The tokens left as the array that the samplers so far would have made of the whole vocabulary. */
+static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
+{
+    const sampi_gpu_result *res = &gpu->result[job];
+    const sampi_gpu_item *from = gpu->args.item + ((size_t)job * 2 + res->buffer) * SAMP_GPU_LIST;
+    samp_token_data *d = gpu->candidate;
+    sampi_order by_score;
+    int status = sampi_gpu_get(gpu, gpu->item, from, res->n_list * sizeof *from);
+    if (status) return status;
+    for (uint32_t i = 0; i < res->n_list; i++) { /* in order by what the logits were then: p carries the index */
+        d[i].id = (samp_token)sampi_gpu_id(gpu->item[i].key);
+        d[i].logit = res->order ? gpu->item[i].at_order : 0.0f;
+        memcpy(&d[i].p, &i, 4);
+    }
+    if (res->n_list > 1) sampi_sort_part(sampi_gpu_order_of(res, &by_score), d, res->n_list, res->n_list, 64);
+    for (uint32_t k = 0, i; k < res->n_list; k++) {
+        memcpy(&i, &d[k].p, 4);
+        d[k].logit = sampi_gpu_logit(gpu->item[i].key);
+        d[k].p = res->p_set ? (float)(sampi_exp(res->p_max, gpu->item[i].at_p) / (double)res->p_z) : 0.0f;
+    }
+    cur->data = d;
+    cur->size = res->n_list;
+    cur->selected = -1;
+    cur->sorted = res->sorted != 0;
+    sampi_recheck_order(cur);
+    return SAMP_OK;
+}
+
+/* The rest of a chain, over the tokens left. */
+static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
+{
+    samp_token_data_array cur;
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    int status = sampi_gpu_fetch(gpu, job, &cur);
+    for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind->draws]++;
+    for (int i = r->head; i < r->n && !status; i++) status = sampi_run(r->list[i], &cur, s->position, ordinal);
+    if (!status && (cur.selected < 0 || (size_t)cur.selected >= cur.size)) status = SAMP_E_UNSUPPORTED;
+    if (!status && !(cur.data[cur.selected].logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
+    if (!status) *token = cur.data[cur.selected].id;
+    return status;
+}
+
+/* A job's token into its chain: state, position, acceptance. */
+static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+{
+    const sampi_gpu_result *res = &gpu->result[job];
+    sampi_sampler *s = (sampi_sampler *)chain;
+    samp_token token = res->token;
+    const uint64_t position = s->position;
+    sampi_gpu_route r;
+    int status = res->status;
+    if (status) return status;
+    sampi_gpu_find_route(gpu, s, &r);
+    sampi_save_state(s);
+    if (token < 0) {
+        status = sampi_gpu_go_on(gpu, job, &r, s, &token);
+    } else {
+        sampi_sampler *last = r.list[r.n - 1];
+        if (last->kind == &SAMPI_MIROSTAT || last->kind == &SAMPI_MIROSTAT_V2) last->now.mu = res->value;
+        if (last->kind == &SAMPI_ADAPTIVE_P && last->u.adaptive.target >= 0.0f)
+            last->now.pending = token, last->now.pending_p = res->value;
+    }
+    if (!status && sampi_draws(s)) s->position++;
+    if (!status) status = samp_accept(chain, token);
+    if (status) {
+        sampi_restore_state(s);
+        s->position = position;
+        return status;
+    }
+    s->perf.n_sample++;
+    return token;
+}
+
+/* Which rows go where: jobs are made of those for the device. */
+static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
+{
+    gpu->n_jobs = gpu->n_steps = gpu->n_rules = gpu->n_ids = 0;
+    for (size_t r = 0; r < l->n_rows; r++) {
+        sampi_sampler *s = (sampi_sampler *)rows[r];
+        gpu->token[r] = samp_status(rows[r], NULL);
+        if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
+        gpu->where[r] = 0;
+        if (gpu->token[r]) continue;
+        gpu->where[r] = 2;
+        if (l->logprobs) continue;
+        sampi_gpu_route route;
+        sampi_gpu_find_route(gpu, s, &route);
+        if (route.head && sampi_gpu_pack(gpu, s, &route, l, r)) gpu->where[r] = 1;
+    }
+}
+
+SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
+                                   samp_token *out)
+{
+    int status = sampi_gpu_check_batch(gpu, rows, logits, out);
+    if (status || logits->n_rows == 0) return status;
+    if (gpu->mode == SAMPI_GPU_ON_CPU) {
+        gpu->perf.n_cpu += logits->n_rows;
+        return samp_sample_batch(rows, logits, out);
+    }
+    sampi_gpu_divide(gpu, rows, logits);
+    if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
+    if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu);
+    if (status) return status;
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+        const size_t r = gpu->row_of[j];
+        if (gpu->result[j].status == SAMPI_GPU_DECLINED) {
+            gpu->where[r] = 2;
+            gpu->perf.n_declined++;
+            continue;
+        }
+        if (gpu->result[j].token < 0 && !gpu->result[j].status)
+            gpu->perf.n_mixed++;
+        else
+            gpu->perf.n_device++;
+        gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
+    }
+    for (size_t r = 0; r < logits->n_rows; r++) {
+        if (gpu->where[r] != 2) continue;
+        gpu->perf.n_cpu++;
+        gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
+    }
+    if (gpu->config.out_on_device) return sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out);
+    memcpy(out, gpu->token, logits->n_rows * sizeof *out);
+    return SAMP_OK;
+}
+
+#endif /* SAMPLING_IMPLEMENTATION */

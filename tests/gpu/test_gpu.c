@@ -1,0 +1,614 @@
+/* test_gpu.c - samp_gpu_sample_batch gives exactly the tokens of the definition, the samplers applied one by one to
+   the array of all candidates, and leaves the chains in the same state.
+
+     test_gpu host      the kernels themselves, run on the host; needs no device
+     test_gpu device    on device 0; exits with 77 if there is none, and fails if a kernel did not run there
+     test_gpu cpu       a context without a device
+
+     SAMP_TEST_CASES   random batches
+     SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
+
+   A second argument is the name of one test. */
+#ifndef _DEFAULT_SOURCE
+#define _DEFAULT_SOURCE /* mmap */
+#endif
+#include <pthread.h>
+#include <stdint.h>
+static void run_teams(const void *args, uint32_t n);
+#define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
+#define SAMPLING_IMPLEMENTATION
+#include "../../sampling_gpu.h"
+#include "../fuzz/case.h"
+
+enum { LONGEST = 140000, MAX_ROWS = 48, MAX_CELLS = 300000, N_DTYPES = 4 };
+
+static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 };
+static int device;
+static bool on_device, no_kernels;
+
+static uint64_t setting(const char *name, uint64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* ------------------------------------------------------------------------------- teams on the host: one by one, or
+   as threads at once, as on a device where they wait for each other */
+
+enum { MAX_THREADS = 32 };
+static bool at_once;
+
+typedef struct team {
+    const sampi_gpu_args *args;
+    uint32_t number;
+} team;
+
+static void *run_team(void *arg)
+{
+    const team *t = (const team *)arg;
+    sampi_gpu_team(t->args, t->number);
+    return NULL;
+}
+
+static void run_teams(const void *args, uint32_t n)
+{
+    const sampi_gpu_args *a = (const sampi_gpu_args *)args;
+    pthread_t thread[MAX_THREADS];
+    team t[MAX_THREADS];
+    if (!at_once || n > MAX_THREADS) {
+        for (uint32_t i = 0; i < n; i++) sampi_gpu_team(a, i);
+        return;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        t[i].args = a;
+        t[i].number = n - 1 - i;
+        if (pthread_create(&thread[i], NULL, run_team, &t[i])) abort();
+    }
+    for (uint32_t i = 0; i < n; i++) pthread_join(thread[i], NULL);
+}
+
+/* ---------------------------------------------------------------------------------------------- rows as dtypes */
+
+static uint16_t half_of_float(float x)
+{
+    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000;
+    float a = fabsf(x);
+    if (x != x) return (uint16_t)(sign | 0x7E00);
+    if (a >= 65520.0f) return (uint16_t)(sign | 0x7C00);
+    if (a < 6.103515625e-5f) return (uint16_t)(sign | (uint32_t)(a * 16777216.0f + 0.5f));
+    u = (u & 0x7FFFFFFF) + 0xFFF + (u >> 13 & 1);
+    return (uint16_t)(sign | ((u >> 13) - (112 << 10)));
+}
+
+static void store(samp_dtype dtype, void *data, size_t i, float x)
+{
+    uint16_t *h = (uint16_t *)data;
+    if (dtype == SAMP_F32) ((float *)data)[i] = x;
+    if (dtype == SAMP_F64) ((double *)data)[i] = (double)x * (1.0 + 1e-9); /* rounds back to x, or near it */
+    if (dtype == SAMP_F16) h[i] = half_of_float(x);
+    if (dtype == SAMP_BF16) h[i] = (uint16_t)(bits_of(x) >> 16 | (x != x ? 0x40 : 0));
+}
+
+static float load(samp_dtype dtype, const void *data, size_t i)
+{
+    const uint16_t *h = (const uint16_t *)data;
+    if (dtype == SAMP_F32) return ((const float *)data)[i];
+    if (dtype == SAMP_F64) return (float)((const double *)data)[i];
+    return dtype == SAMP_F16 ? float_of_half(h[i]) : float_from((uint32_t)h[i] << 16);
+}
+
+/* --------------------------------------------------------------------------------------------------- the stage */
+
+typedef struct stage {
+    player p;
+    samp_gpu *gpu[N_DTYPES];
+    char *data; /* [MAX_CELLS] of any type */
+    uint32_t *mask;
+    float *row;
+    samp_sampler *fast[MAX_ROWS], *steps[MAX_ROWS];
+    uint64_t n_rows, n_tokens;
+} stage;
+
+static bool stage_make(stage *t)
+{
+    isa_list isa = isa_all();
+    memset(t, 0, sizeof *t);
+    if (!real_rows) real_rows_load("tests/data/real_rows.f16");
+    t->data = (char *)malloc(MAX_CELLS * 8);
+    t->mask = (uint32_t *)malloc(MAX_CELLS * 4);
+    t->row = (float *)malloc(LONGEST * sizeof(float));
+    bool good = player_make(&t->p, isa, LONGEST) && t->data && t->mask && t->row;
+    for (int i = 0; i < N_DTYPES; i++) {
+        samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false };
+        int status;
+        t->gpu[i] = samp_gpu_create(&config, &status);
+        if (!t->gpu[i]) printf("  no context: %s\n", samp_strerror(status));
+        good &= t->gpu[i] != NULL;
+    }
+    return good;
+}
+
+static bool stage_free(stage *t, bool good, const char *what)
+{
+    samp_gpu_perf_data sum = { 0, 0, 0, 0, 0, 0 };
+    for (int i = 0; i < N_DTYPES; i++) {
+        samp_gpu_perf_data perf = samp_gpu_perf(t->gpu[i]);
+        sum.n_device += perf.n_device, sum.n_mixed += perf.n_mixed, sum.n_cpu += perf.n_cpu;
+        sum.n_declined += perf.n_declined, sum.n_launches += perf.n_launches, sum.n_passes += perf.n_passes;
+        samp_gpu_free(t->gpu[i]);
+    }
+    printf("  %s: %" PRIu64 " rows (%" PRIu64 " tokens); by kernels %" PRIu64 ", begun by them %" PRIu64
+           ", cpu %" PRIu64 " (fetched back %" PRIu64 "); %" PRIu64 " passes, %" PRIu64 " launches%s\n",
+           what, t->n_rows, t->n_tokens, sum.n_device, sum.n_mixed, sum.n_cpu, sum.n_declined, sum.n_passes,
+           sum.n_launches, good ? "" : ": FAILED");
+    fflush(stdout);
+    if (good && !no_kernels && t->n_rows > 100 && sum.n_device < t->n_rows / 3) {
+        printf("  the kernels have hardly run: FAILED\n");
+        good = false;
+    }
+    player_free(&t->p);
+    free(t->data), free(t->mask), free(t->row);
+    return good;
+}
+
+/* What the row is for the definition. */
+static void row_of(const stage *t, const samp_logits *l, size_t r, float *out)
+{
+    (void)t;
+    size_t from = l->row_index ? (size_t)l->row_index[r] : r, stride = l->stride ? l->stride : l->n_vocab;
+    size_t mask_stride = l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32;
+    for (size_t i = 0; i < l->n_vocab; i++) {
+        bool in = !l->mask || (l->mask[r * mask_stride + i / 32] >> i % 32 & 1);
+        out[i] = in ? load(l->dtype, l->data, from * stride + i) : -INFINITY;
+    }
+}
+
+/* One call with all rows, against the definition of each. */
+static bool play_batch(stage *t, int type, const samp_logits *l)
+{
+    samp_token got[MAX_ROWS], want[MAX_ROWS];
+    bool good = true;
+    for (size_t r = 0; r < l->n_rows; r++) {
+        row_of(t, l, r, t->row);
+        want[r] = step(&t->p, &t->steps[r], t->row, l->n_vocab, true);
+    }
+    int status = samp_gpu_sample_batch(t->gpu[type], t->fast, l, got);
+    if (status) {
+        printf("  the batch failed: %s\n", samp_strerror(status));
+        return false;
+    }
+    for (size_t r = 0; r < l->n_rows && good; r++) {
+        bool state = same_state(t->steps[r], t->fast[r]);
+        t->n_rows++;
+        t->n_tokens += want[r] >= 0;
+        if (got[r] == want[r] && state) continue;
+        char plan[1000];
+        good = false;
+        t->p.report_len = 0;
+        row_of(t, l, r, t->row);
+        report_case(&t->p, t->steps[r], t->row, l->n_vocab);
+        samp_gpu_plan(t->gpu[type], t->steps[r], plan, sizeof plan);
+        printf("  row %zu of %zu, dtype %d%s: %d, by definition %d%s\n  %s\n%s", r, l->n_rows, (int)l->dtype,
+               l->mask ? ", mask" : "", (int)got[r], (int)want[r], state ? "" : "; other state", plan, t->p.report);
+    }
+    return good;
+}
+
+static void free_chains(stage *t, size_t n)
+{
+    for (size_t r = 0; r < n; r++) {
+        samp_free(t->fast[r]);
+        samp_free(t->steps[r]);
+    }
+}
+
+/* Rows anywhere in the data, with other numbers between them. */
+static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *index)
+{
+    bool indexed = percent(s, 30), masked = percent(s, 20);
+    l->data = t->data;
+    l->dtype = dtypes[type];
+    l->stride = percent(s, 50) ? 0 : l->n_vocab + below(s, 40);
+    size_t stride = l->stride ? l->stride : l->n_vocab;
+    for (size_t i = 0; i < stride * l->n_rows; i++) store(l->dtype, t->data, i, NAN);
+    for (size_t r = 0; r < l->n_rows; r++) {
+        index[r] = (int32_t)(l->n_rows - 1 - r);
+        make_row(s, t->row, l->n_vocab);
+        for (size_t i = 0; i < l->n_vocab; i++) store(l->dtype, t->data, r * stride + i, t->row[i]);
+    }
+    l->row_index = indexed ? index : NULL;
+    if (!masked) return;
+    unsigned share = (unsigned)PICK(s, 1.0f, 20.0f, 90.0f, 100.0f);
+    l->mask_stride = percent(s, 50) ? 0 : (l->n_vocab + 31) / 32 + below(s, 3);
+    size_t words = (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) * l->n_rows;
+    for (size_t i = 0; i < words; i++) {
+        t->mask[i] = 0;
+        for (int b = 0; b < 32; b++) t->mask[i] |= (uint32_t)!percent(s, share) << b;
+    }
+    l->mask = t->mask;
+}
+
+/* ------------------------------------------------------------------------------------------------------- tests */
+
+static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int rounds)
+{
+    samp_logits l;
+    int32_t index[MAX_ROWS];
+    int type = (int)below(s, N_DTYPES);
+    memset(&l, 0, sizeof l);
+    l.n_vocab = n_vocab;
+    l.n_rows = n_rows;
+    for (size_t r = 0; r < n_rows; r++) {
+        t->steps[r] = make_chain(s, n_vocab);
+        size_t prompt = percent(s, 40) ? below(s, 24) : 0;
+        for (size_t i = 0; i < prompt; i++)
+            samp_accept(t->steps[r], (samp_token)below(s, n_vocab < 4 ? n_vocab : percent(s, 50) ? 4 : n_vocab));
+        t->fast[r] = samp_clone(t->steps[r]);
+    }
+    bool good = true;
+    for (int i = 0; i < rounds && good; i++) {
+        l.mask = NULL;
+        make_batch(t, s, type, &l, index);
+        good = play_batch(t, type, &l);
+    }
+    free_chains(t, n_rows);
+    return good;
+}
+
+static bool one_case(stage *t, uint64_t seed)
+{
+    source s = source_seed(seed);
+    size_t n = make_length(&s, 3000), n_rows;
+    if (percent(&s, 25)) n = 900 + below(&s, 300);
+    if (percent(&s, 6)) n = 2000 + below(&s, 12000);
+    n_rows = 1 + below(&s, percent(&s, 70) ? 4 : MAX_ROWS);
+    while (n_rows > 1 && n_rows * (n + 40) > MAX_CELLS / 4) n_rows--;
+    bool good = one_batch(t, &s, n_rows, n, percent(&s, 60) ? 1 : 1 + (int)below(&s, 4));
+    if (!good) printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1\n", seed);
+    return good;
+}
+
+static bool random_batches(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", on_device ? 6000 : 4000), failed = 0;
+    for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_case(&t, seed + i);
+    return stage_free(&t, good && !failed, "random batches");
+}
+
+/* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
+static bool waiting_teams(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 20, failed = 0;
+    for (uint64_t i = 0; i < n && good && failed < 5 && device == SAMP_GPU_HOST; i++) {
+        source s = source_seed(seed + i);
+        uint32_t wait = (uint32_t)PICK(&s, 1.0f, 30.0f, 1000.0f, 1000000.0f);
+        for (int k = 0; k < N_DTYPES; k++) t.gpu[k]->wait = wait;
+        at_once = true;
+        failed += !one_batch(&t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+        at_once = false;
+        if (failed) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed + i);
+    }
+    return stage_free(&t, good && !failed, "waiting teams");
+}
+
+/* Every sampler alone, and behind and before a temperature, on the smallest vocabularies and those around the sizes of
+   lanes and groups. */
+static bool smallest_shapes(void)
+{
+    static const size_t lengths[] = { 1, 2, 3, 31, 32, 33, 63, 255, 1023, 1024, 1025, 2047, 2048, 2049, 4097 };
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t seed = setting("SAMP_TEST_SEED", 1);
+    for (size_t i = 0; i < CASE_COUNT(lengths) && good; i++)
+        for (int kind = 0; kind < N_KINDS * 3 && good; kind++) {
+            source s = source_seed(seed + i * 1000 + (uint64_t)kind);
+            int type = (int)below(&s, N_DTYPES);
+            int32_t index[MAX_ROWS];
+            samp_logits l;
+            memset(&l, 0, sizeof l);
+            l.n_vocab = lengths[i];
+            l.n_rows = 1 + (size_t)kind % 3;
+            for (size_t r = 0; r < l.n_rows; r++) {
+                samp_sampler *chain = samp_chain_init();
+                if (kind / N_KINDS == 1) samp_chain_add(chain, samp_init_temp(0.7f));
+                samp_chain_add(chain, make_kind(&s, kind % N_KINDS, l.n_vocab));
+                if (kind / N_KINDS == 2) samp_chain_add(chain, samp_init_temp(1.3f));
+                if (kind % N_KINDS < N_STAGES) samp_chain_add(chain, samp_init_dist(r));
+                t.steps[r] = chain;
+                t.fast[r] = samp_clone(chain);
+            }
+            make_batch(&t, &s, type, &l, index);
+            good = play_batch(&t, type, &l);
+            free_chains(&t, l.n_rows);
+        }
+    return stage_free(&t, good, "smallest shapes");
+}
+
+/* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real. */
+static bool long_rows(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    for (int kind = 0; kind < 4 && good; kind++)
+        for (int shape = 0; shape < 9 && good; shape++) {
+            source s = source_seed((uint64_t)(100 + kind * 10 + shape));
+            samp_logits l;
+            memset(&l, 0, sizeof l);
+            l.n_vocab = kind == 3 ? 32768 : 128256;
+            l.n_rows = 2;
+            l.data = t.data;
+            l.dtype = SAMP_F32;
+            for (size_t r = 0; r < l.n_rows; r++) {
+                static const float bias_of[] = { 3.0f, -2.0f, -INFINITY };
+                samp_logit_bias bias[3];
+                samp_sampler *chain = samp_chain_init();
+                for (int i = 0; i < 3; i++)
+                    bias[i].token = (samp_token)(r + 1000 * (size_t)i), bias[i].bias = bias_of[i];
+                if (shape == 8) samp_chain_add(chain, samp_init_logit_bias(128256, 3, bias));
+                if (shape == 0) samp_chain_add(chain, samp_init_top_k(40));
+                if (shape < 2 || shape == 8) samp_chain_add(chain, samp_init_top_p(0.95f, 1));
+                if (shape == 2) samp_chain_add(chain, samp_init_min_p(0.05f, 1));
+                if (shape == 4) samp_chain_add(chain, samp_init_typical(0.9f, 1));
+                if (shape == 5) samp_chain_add(chain, samp_init_top_k(20000));
+                if (shape == 6) samp_chain_add(chain, samp_init_top_n_sigma(1.0f));
+                samp_chain_add(chain, samp_init_temp(0.8f));
+                samp_chain_add(chain, shape == 7 ? samp_init_adaptive_p(0.3f, 0.9f, r) : samp_init_dist(r));
+                t.steps[r] = chain;
+                t.fast[r] = samp_clone(chain);
+                for (size_t i = 0; i < l.n_vocab; i++) {
+                    float x = kind == 2 ? 1.0f : (float)normal(&s) * (kind ? 1.0f : 3.0f);
+                    if (kind == 3 && real_rows) x = float_of_half(real_rows[r * REAL_WIDTH + i]);
+                    store(SAMP_F32, t.data, r * l.n_vocab + i, x);
+                }
+            }
+            for (int i = 0; i < 2 && good; i++) good = play_batch(&t, 0, &l);
+            if (!good) printf("  kind %d, shape %d\n", kind, shape);
+            free_chains(&t, l.n_rows);
+        }
+    return stage_free(&t, good, "long rows");
+}
+
+/* A chain may change sides between any two tokens. */
+static bool sides_change(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    samp_params params = samp_default_params();
+    params.penalty_repeat = 1.2f;
+    params.seed = 9;
+    for (int mirostat = 0; mirostat < 3 && good; mirostat++) {
+        source s = source_seed(5);
+        samp_logits l;
+        memset(&l, 0, sizeof l);
+        params.mirostat = mirostat;
+        params.n_vocab = 1500;
+        l.n_vocab = 1500;
+        l.n_rows = 1;
+        l.data = t.data;
+        t.steps[0] = samp_chain_from_params(&params, NULL);
+        t.fast[0] = samp_clone(t.steps[0]);
+        for (int i = 0; i < 60 && good; i++) {
+            for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 2.0f);
+            if (i % 3 == 0) {
+                memcpy(t.row, t.data, l.n_vocab * sizeof(float));
+                good = samp_sample(t.fast[0], t.row, l.n_vocab) == step(&t.p, &t.steps[0], t.row, l.n_vocab, true);
+            } else {
+                good = play_batch(&t, 0, &l);
+            }
+        }
+        free_chains(&t, 1);
+    }
+    return stage_free(&t, good, "sides change");
+}
+
+/* With log-probabilities a batch gives what samp_sample_batch gives. */
+static bool logprobs(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    source s = source_seed(77);
+    int32_t index[MAX_ROWS];
+    samp_token got[3], want[3];
+    samp_logprob top[2][3][4];
+    samp_logprobs lp[2][3];
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    memset(lp, 0, sizeof lp);
+    l.n_vocab = 2000;
+    l.n_rows = 3;
+    for (int r = 0; r < 3; r++) {
+        t.steps[r] = samp_chain_init();
+        samp_chain_add(t.steps[r], samp_init_top_k(10));
+        samp_chain_add(t.steps[r], samp_init_dist((uint64_t)r));
+        t.fast[r] = samp_clone(t.steps[r]);
+        for (int side = 0; side < 2; side++) lp[side][r].raw.n_top = 4, lp[side][r].raw.top_logprobs = top[side][r];
+    }
+    make_batch(&t, &s, 2, &l, index);
+    l.logprobs = lp[0];
+    good = good && samp_sample_batch(t.steps, &l, want) == SAMP_OK;
+    l.logprobs = lp[1];
+    good = good && samp_gpu_sample_batch(t.gpu[2], t.fast, &l, got) == SAMP_OK;
+    for (int r = 0; r < 3 && good; r++) {
+        samp_logprob_set *a = &lp[0][r].raw, *b = &lp[1][r].raw;
+        good = got[r] == want[r] && a->n_top_found == b->n_top_found && a->chosen.rank == b->chosen.rank &&
+               bits_of(a->chosen.logprob) == bits_of(b->chosen.logprob) && (want[r] < 0 || a->n_top_found > 0);
+        for (int i = 0; i < a->n_top_found && good; i++)
+            good = top[0][r][i].token == top[1][r][i].token &&
+                   bits_of(top[0][r][i].logprob) == bits_of(top[1][r][i].logprob);
+    }
+    free_chains(&t, 3);
+    return stage_free(&t, good, "log-probabilities");
+}
+
+#define CHECK(condition)                                                                                             \
+    do {                                                                                                             \
+        if (!(condition)) printf("  line %d: %s\n", __LINE__, #condition), good = false;                             \
+    } while (0)
+
+static bool plan_is(const samp_gpu *gpu, samp_sampler *chain, const char *want)
+{
+    char text[300];
+    int n = samp_gpu_plan(gpu, chain, text, sizeof text);
+    bool same = n == (int)strlen(want) && !strcmp(text, want);
+    if (!same) printf("  the plan is \"%s\", not \"%s\"\n", text, want);
+    samp_free(chain);
+    return same;
+}
+
+static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
+{
+    samp_sampler *chain = samp_chain_init();
+    if (a) samp_chain_add(chain, a);
+    if (b) samp_chain_add(chain, b);
+    if (c) samp_chain_add(chain, c);
+    return chain;
+}
+
+static bool plans(void)
+{
+    bool good = true;
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false };
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    custom mask = { CUSTOM_MASK, 1, -1 };
+    bool cpu = !strcmp(samp_gpu_device_name(gpu), "cpu");
+    CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_temp(0.5f), samp_init_dist(1)),
+                  cpu ? "cpu (no device): top-k -> temp -> dist" : "device: top-k -> temp -> dist"));
+    if (!cpu) {
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), custom_make(mask), samp_init_dist(1)),
+                      "device: top-k; cpu (a sampler of your own): custom -> dist"));
+        CHECK(plan_is(gpu, chain_of(samp_init_temp(0.5f), custom_make(mask), samp_init_dist(1)),
+                      "cpu (a sampler of your own): temp -> custom -> dist"));
+        CHECK(plan_is(gpu, chain_of(samp_init_top_k(3), samp_init_temp(0.5f), NULL),
+                      "cpu (no sampler selects): top-k -> temp"));
+        CHECK(plan_is(gpu, chain_of(samp_init_dist(3), samp_init_temp(0.5f), NULL),
+                      "cpu (a sampler behind the selection): dist -> temp"));
+        samp_sampler *llama = chain_of(samp_init_top_k(3), samp_init_dist(1), NULL);
+        samp_set_rng(llama, SAMP_RNG_MT19937);
+        CHECK(plan_is(gpu, llama, "cpu (llama.cpp's arithmetic): top-k -> dist"));
+        CHECK(plan_is(gpu, samp_chain_init(), "cpu (no sampler selects)"));
+    }
+    char small[8];
+    samp_sampler *chain = chain_of(samp_init_greedy(), NULL, NULL);
+    CHECK(samp_gpu_plan(gpu, chain, small, sizeof small) > 7 && strlen(small) == 7);
+    CHECK(samp_gpu_plan(gpu, chain, NULL, 0) > 7);
+    CHECK(samp_gpu_plan(NULL, chain, small, 8) == SAMP_E_NULL && samp_gpu_plan(gpu, NULL, small, 8) == SAMP_E_NULL);
+    CHECK(samp_gpu_plan(gpu, chain, NULL, 8) == SAMP_E_NULL);
+    samp_free(chain);
+    samp_gpu_free(gpu);
+    return good;
+}
+
+/* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
+static bool errors(void)
+{
+    bool good = true;
+    int status = 1;
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false }, bad;
+    float data[300] = { 0.0f };
+    samp_token out[3] = { 77, 77, 77 };
+    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    samp_sampler *rows[3] = { chain_of(samp_init_dist(1), NULL, NULL), chain_of(samp_init_dist(2), NULL, NULL),
+                              NULL };
+    samp_logits l = { data, SAMP_F32, 2, 100, 0, NULL, NULL, 0, NULL, 0 }, k;
+    CHECK(gpu && status == SAMP_OK && samp_gpu_size(&config) > 100000 && samp_gpu_available() >= 0);
+    CHECK(samp_gpu_create(NULL, &status) == NULL && status == SAMP_E_NULL && samp_gpu_size(NULL) == 0);
+#define REFUSED(member, value, wanted)                                                                               \
+    bad = config, bad.member = value, status = 1;                                                                    \
+    CHECK(samp_gpu_create(&bad, &status) == NULL && status == wanted && samp_gpu_size(&bad) == 0)
+    REFUSED(device, -2, SAMP_E_RANGE);
+    REFUSED(max_rows, 0, SAMP_E_RANGE);
+    REFUSED(max_rows, 65537, SAMP_E_RANGE);
+    REFUSED(max_vocab, 0, SAMP_E_RANGE);
+    REFUSED(max_vocab, SAMP_MAX_VOCAB + 1, SAMP_E_RANGE);
+    REFUSED(dtype, SAMP_I8, SAMP_E_DTYPE);
+    bad = config, bad.device = 1 << 20;
+    if (samp_gpu_available()) CHECK(samp_gpu_create(&bad, &status) == NULL && status == SAMP_E_RANGE);
+#define BATCH(change, wanted)                                                                                        \
+    k = l, change;                                                                                                   \
+    CHECK(samp_gpu_sample_batch(gpu, rows, &k, out) == wanted && out[0] == 77 && out[1] == 77)
+    BATCH(k.dtype = SAMP_F16, SAMP_E_DTYPE);
+    BATCH(k.n_rows = 3, SAMP_E_RANGE);
+    BATCH(k.n_vocab = 0, SAMP_E_EMPTY);
+    BATCH(k.n_vocab = 101, SAMP_E_RANGE);
+    BATCH(k.stride = 99, SAMP_E_RANGE);
+    BATCH(k.data = NULL, SAMP_E_NULL);
+    uint32_t mask[8] = { 0 };
+    BATCH((k.mask = mask, k.mask_stride = 3), SAMP_E_RANGE);
+    BATCH(k.n_rows = 0, SAMP_OK);
+    CHECK(samp_gpu_sample_batch(gpu, NULL, &l, out) == SAMP_E_NULL);
+    CHECK(samp_gpu_sample_batch(NULL, rows, &l, out) == SAMP_E_NULL);
+    CHECK(samp_gpu_sample_batch(gpu, rows, NULL, out) == SAMP_E_NULL);
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, NULL) == SAMP_E_NULL);
+    samp_sampler *twice[2] = { rows[0], rows[0] };
+    CHECK(samp_gpu_sample_batch(gpu, twice, &l, out) == SAMP_E_RANGE && out[0] == 77);
+    CHECK(samp_get_position(rows[0]) == 0 && samp_get_position(rows[1]) == 0);
+    int32_t index[2] = { -1, 1 };
+    l.row_index = index;
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_RANGE && out[1] >= 0);
+    samp_set_position(rows[1], 0);
+    l.row_index = NULL;
+    data[50] = NAN;
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN && out[1] >= 0);
+    CHECK(samp_get_position(rows[0]) == 0 && samp_get_position(rows[1]) == 1);
+    samp_sampler *none[2] = { NULL, rows[1] };
+    CHECK(samp_gpu_sample_batch(gpu, none, &l, out) == SAMP_OK && out[0] == SAMP_E_NULL && out[1] >= 0);
+    samp_chain_add(rows[1], samp_init_top_p(2.0f, 0));
+    data[50] = INFINITY;
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN && out[1] == SAMP_E_RANGE);
+    for (int i = 0; i < 100; i++) data[i] = -INFINITY;
+    CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_EMPTY);
+    CHECK(samp_get_position(rows[0]) == 0);
+    samp_free(rows[0]), samp_free(rows[1]);
+    samp_gpu_free(gpu);
+    samp_gpu_free(NULL);
+    return good;
+}
+
+#define TESTS(X)                                                                                                     \
+    X(errors)                                                                                                        \
+    X(plans)                                                                                                         \
+    X(smallest_shapes)                                                                                               \
+    X(random_batches)                                                                                                \
+    X(waiting_teams)                                                                                                 \
+    X(logprobs)                                                                                                      \
+    X(sides_change)                                                                                                  \
+    X(long_rows)
+
+int main(int argc, char **argv)
+{
+    const char *mode = argc > 1 ? argv[1] : "";
+    int failed = 0;
+    on_device = !strcmp(mode, "device");
+    no_kernels = !strcmp(mode, "cpu");
+    device = !strcmp(mode, "host") ? SAMP_GPU_HOST : 0;
+    if (!on_device && device == 0 && !no_kernels) {
+        fprintf(stderr, "usage: test_gpu host|device|cpu [test]\n");
+        return 2;
+    }
+    if (on_device && !samp_gpu_available()) {
+        printf("no device\n");
+        return 77;
+    }
+    if (no_kernels && samp_gpu_available()) {
+        printf("there is a device\n");
+        return 77;
+    }
+    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false };
+    int status = SAMP_OK;
+    samp_gpu *gpu = samp_gpu_create(&config, &status);
+    printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");
+    if (!gpu || (on_device && strncmp(samp_gpu_device_name(gpu), "device", 6) != 0)) return 1;
+    samp_gpu_free(gpu);
+#define RUN(name)                                                                                                    \
+    if (argc < 3 || !strcmp(argv[2], #name)) {                                                                       \
+        printf("%s\n", #name), fflush(stdout);                                                                       \
+        failed += !name();                                                                                           \
+    }
+    TESTS(RUN)
+    printf("[==========] %d failed\n", failed);
+    return failed != 0;
+}
