@@ -5847,9 +5847,10 @@ static uint64_t sampi_need_hi(const sampi_range *g, uint64_t share)
     return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
 }
 
-/* The key of the largest value v with sum of w [i] over x [i] >= v at least need; that of -FLT_MAX if there is none. */
+/* The key of the largest value v with sum of w [i] over x [i] >= v at least need, or less than `fine` below it; that of
+   -FLT_MAX if there is none. */
 static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint64_t *w, size_t n, uint64_t need,
-                              float top)
+                              float top, int32_t fine)
 {
     int32_t high = sampi_key(top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
     uint64_t mass = 0;
@@ -5859,7 +5860,7 @@ static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint
         step = step < 1 << 28 ? step * 2 : step;
         mass = k->mass(x, w, n, sampi_unkey(low));
     }
-    while ((int64_t)high - low > 1) {
+    while ((int64_t)high - low > fine) {
         int32_t mid = sampi_middle(low, high);
         if (k->mass(x, w, n, sampi_unkey(mid)) >= need)
             low = mid;
@@ -5877,7 +5878,7 @@ static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, flo
     uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
     if (need == 0) need = 1;
     if (z < need) return 0;
-    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top)) + 0.0f;
+    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top, 1)) + 0.0f;
     float above = sampi_next_up(*value);
     uint64_t before = k->mass(row->x, w, row->n, above);
     for (size_t i = 0; i < row->n && each == 0; i++)
@@ -6024,8 +6025,8 @@ static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share
     uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
     uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
     if (all <= out_of + slack) return SAMPI_DECLINED;
-    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max));
-    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max));
+    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max, 1 << 12));
+    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max, 1 << 12));
     high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
 
     sampi_sums sums = sampi_row_sums(row, g->max, high, false);
@@ -6308,7 +6309,7 @@ typedef struct sampi_score_cut {
 static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const float *y, const uint64_t *w, size_t n,
                                         uint64_t need, size_t least)
 {
-    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f));
+    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f, 1));
     float by_count = least ? sampi_threshold(k, y, n, least, 0.0f, true) : 0.0f;
     float at = by_mass < by_count ? by_mass : by_count, above = sampi_next_up(at);
     sampi_score_cut cut = { at, k->mass(y, w, n, above), k->mass(y, w, n, at), k->count(y, n, above),
