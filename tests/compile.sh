@@ -52,9 +52,11 @@ build() { # compiler, standard, suffix, optimisation, further flags
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/two.$3" -o "$dir/two.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
-    "$1" "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
+    # shellcheck disable=SC2086
+    "$1" $4 "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
     "$dir/run"
-    "$1" "$dir/static.o" "$dir/two.o" "$dir/one.o" -o "$dir/run" -lm 2> /dev/null && {
+    # shellcheck disable=SC2086
+    "$1" $4 "$dir/static.o" "$dir/two.o" "$dir/one.o" -o "$dir/run" -lm 2> /dev/null && {
         echo "compile: static and extern copies should clash only in one()" >&2; exit 1; }
     n=$((n + 1))
 }
