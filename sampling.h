@@ -6804,6 +6804,16 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- a draw ---- */
 
+/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
+   puts the state back, and no log-probability is told. */
+static int sampi_take(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+{
+    *token = cur->data[cur->selected].id;
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    return status;
+}
+
 /* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
    */
 static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
@@ -6863,8 +6873,7 @@ static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *memb
     sampi_save_state(s);
     for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
     if (!status) status = sampi_check_selected(&cur);
-    if (!status) *token = cur.data[cur.selected].id;
-    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    if (!status) status = sampi_take(job, &cur, token);
     return sampi_settle(s, status);
 }
 
@@ -6899,10 +6908,10 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         s->perf.n_steps++;
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
-        if (!status) *token = cur.data[cur.selected].id;
-        if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
-    } else if (!status && job->logprobs) {
-        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+        if (!status) status = sampi_take(job, &cur, token);
+    } else if (!status) {
+        if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
     return sampi_settle(s, status);
 }
@@ -6953,10 +6962,12 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
         cur.data[i].logit = sampi_element(job->data, job->dtype, job->mask, i) + 0.0f; /* -0 becomes +0 */
         cur.data[i].p = 0.0f;
     }
+    uint64_t position = job->s->position;
     int status = sampi_check(&cur);
     if (!status) status = sampi_apply(job->s, &cur, true);
-    if (!status) *token = cur.data[cur.selected].id;
-    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    if (status || !(status = sampi_take(job, &cur, token))) return status;
+    sampi_restore_state(job->s);
+    job->s->position = position;
     return status;
 }
 
@@ -6983,17 +6994,10 @@ static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
-    uint64_t position = s->position;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
     samp_token token = sampi_draw_any(job);
-    int status = token >= 0 && job->accept ? samp_accept(&s->base, token) : SAMP_OK;
-    if (status) { /* a custom sampler refused the token: as if it had not been drawn */
-        sampi_restore_state(s);
-        s->position = position;
-        token = status;
-    }
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
 #ifdef SAMP_CLOCK
