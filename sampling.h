@@ -6734,7 +6734,7 @@ typedef struct sampi_job {
 
 static float sampi_logprob(float l, float max, uint64_t z)
 {
-    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE));
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
