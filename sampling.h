@@ -1247,7 +1247,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
                id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
      pick      those with x >= least from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
-     count     how many elements are >= least.
+     count     how many elements are >= least, least > -infinity.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
      mass      the sum of w [i] over x [i] >= least.
@@ -5744,7 +5744,8 @@ static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, 
     return end - at;
 }
 
-/* How many elements x lie in [least, below). */
+/* How many elements x lie in [least, below). least = -INFINITY: masked ones too, which the kernels also have behind the
+   end of a row. */
 static size_t sampi_row_count(const sampi_row *row, float least, float below)
 {
     size_t count = 0;
@@ -5752,7 +5753,7 @@ static size_t sampi_row_count(const sampi_row *row, float least, float below)
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = sampi_piece(row, at, &piece, buf);
-        count += row->k->count(piece, len, least);
+        count += least >= -FLT_MAX ? row->k->count(piece, len, least) : len;
         if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
     }
     return count;
