@@ -817,17 +817,17 @@ static samp_token chosen(const samp_token_data_array *cur, int status)
     return d->logit >= -FLT_MAX ? d->id : SAMP_E_EMPTY;
 }
 
-/* The definition. *chain moves on only if there is a token, and all accept it. (A refusal is told to it once
-   more: what a custom sampler has made of the token is its own affair.) */
-static samp_token step(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts)
+/* The definition. *chain moves on only if there is a token, and all accept it; *cur is what the samplers have left.
+   (A refusal is told to it once more: what a custom sampler has made of the token is its own affair.) */
+static samp_token step_to(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts,
+                          samp_token_data_array *cur)
 {
-    samp_token_data_array cur;
     int status = samp_status(*chain, NULL);
     if (status) return status;
     if (n == 0) return SAMP_E_EMPTY;
-    if ((status = candidates(&cur, p->work, row, n))) return status;
+    if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    samp_token token = chosen(&cur, samp_apply(next, &cur));
+    samp_token token = chosen(cur, samp_apply(next, cur));
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);
         token = status;
@@ -835,6 +835,12 @@ static samp_token step(player *p, samp_sampler **chain, const float *row, size_t
     samp_free(token >= 0 ? *chain : next);
     if (token >= 0) *chain = next;
     return token;
+}
+
+static samp_token step(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts)
+{
+    samp_token_data_array cur;
+    return step_to(p, chain, row, n, accepts, &cur);
 }
 
 /* Are two samplers in the same state, to the last bit? Knows the implementation's records. */
