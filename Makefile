@@ -216,14 +216,14 @@ bench: $(B)/bench
 	@./$(B)/bench $(ARGS)
 
 $(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv
 bench-peer: $(B)/bench_peer
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" $(ARGS)
 
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
 # ---------------------------------------------------------------------------------------------------- tools
 

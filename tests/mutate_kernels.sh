@@ -5,11 +5,11 @@
 # CC is the compiler; ARM64_CC and QEMU are for the NEON kernels, which are left out without them.
 set -eu
 dir=${1:-build/mutants}
-mkdir -p "$dir"
+mkdir -p "$dir/copy/tests/fuzz"
 cc=${CC:-cc}
 arm64_cc=${ARM64_CC:-aarch64-linux-gnu-gcc}
 qemu=${QEMU:-qemu-aarch64}
-flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN -DSAMPLING_IMPLEMENTATION="
+flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
 
 # test | function | what is wrong with it | sed's s command, within that function only
 list() {
@@ -68,12 +68,15 @@ END
 
 # Build test $1 with the header $2 as $3, for arm64 if $4 is neon; else $4 are more flags.
 build() {
+    cp "$2" "$dir/copy/sampling.h"
+    cp "tests/test_$1.c" "$dir/copy/tests/"
+    cp tests/fuzz/case.h "$dir/copy/tests/fuzz/"
     if [ "${4:-}" = neon ]; then
         # shellcheck disable=SC2086
-        "$arm64_cc" $flags -static -include "$2" "tests/test_$1.c" -o "$3" -lm -pthread
+        "$arm64_cc" $flags -static "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
     else
         # shellcheck disable=SC2086
-        "$cc" $flags ${4:-} -include "$2" "tests/test_$1.c" -o "$3" -lm -pthread
+        "$cc" $flags ${4:-} "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
     fi
 }
 
