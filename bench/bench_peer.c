@@ -45,8 +45,8 @@ static const target targets[BENCH_N_TARGETS] = {
 };
 
 /* Batches: the ratio is to the peer's time for one row on one thread; the other figure is the time of a row as a
- * multiple of that in the batch on one thread: two threads have to be 1.8 times as fast, 16 bits must not be slower than
- * 32, and a mask may cost 15 %. */
+ * multiple of that in the batch on one thread: two threads have to be 1.8 times as fast, 16 bits must not be slower
+ * than 32, and a mask may cost 15 %. */
 static const target batch_targets[BENCH_N_BATCHES] = {
     { "batch32_1t", 0, 0 },     { "batch32", 30, 0.556 },    { "batch32_f16", 0, 1.0 },
     { "batch32_bf16", 0, 1.0 }, { "batch32_mask", 0, 1.15 }, { "batch32_mask98", 0, 1.15 },
@@ -284,7 +284,7 @@ static void time_case(const bench_case *c, const bench_rows *rows, bench_peer *p
     free(token);
 }
 
-/* ---- batches: all of ours by turns, the peer behind the first; what would be the floor is the first line's time ---- */
+/* ---- batches: all of ours and the peer's rows by turns ---- */
 
 static bench_series over(const bench_series *a, const bench_series *b)
 {

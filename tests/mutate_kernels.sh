@@ -14,12 +14,12 @@ flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
 # test | function | what is wrong with it | sed's s command, within that function only
 list() {
     cat <<'END'
-fused|sampi_maxima_scalar|no look for NaN|s/nan |= x\[i\] != x\[i\];//
+fused|sampi_maxima_scalar|no look for NaN|s/nan |= v != v;//
 fused|sampi_count_scalar|> instead of >=|s/>= least/> least/
 fused|sampi_collect_scalar|> instead of >=|s/>= least/> least/
 fused|sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
 fused|sampi_lines_avx2|half a line dropped|s/v\[k\] = _mm256_max_ps(a, b)/v[k] = _mm256_max_ps(a, a)/
-fused|sampi_tile_avx2|no look for NaN in half a tile|s/sampi_lines_avx2(x + 8 \* SAMPI_LINE, nan)/sampi_lines_avx2(x + 8 * SAMPI_LINE, \&a)/
+fused|sampi_lines_avx2|no look for NaN in half a line|s/cmp_ps(a, b, _CMP_UNORD_Q)/cmp_ps(a, a, _CMP_UNORD_Q)/
 fused|sampi_pick_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 fused|sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
 fused|sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
@@ -36,12 +36,12 @@ fused|sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
 fused|sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
 fused|sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 fused|sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
-fused|sampi_tile_neon|a quarter of a line dropped|s/vld1q_f32(x + 12)/vld1q_f32(x + 8)/
+fused|sampi_lines_neon|a quarter of a line dropped|s/mask, i + 12)/mask, i + 8)/
 fused|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
 fused|sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
 fused|sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
 batch|sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
-batch|sampi_f16_to_f32|no subnormals|s/fraction \* (1.0f/0.0f * (1.0f/
+batch|sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch|sampi_mask_kind|one clear bit in a tile is not seen|s/all &= mask\[i\]/all \&= mask[0]/
 batch|sampi_mask_kind|one set bit in a tile is not seen|s/any |= mask\[i\]/any |= mask[0]/
 batch|sampi_maxima_scalar|lines of 8|s/i \/ SAMPI_LINE\]/i \/ 8]/
