@@ -905,14 +905,14 @@ static inline void bench_verify_batch(const bench_batch *b)
     free(data);
 }
 
-/* One round: after a call that is not counted, as many as fill block_us, three at least. The result is the time that
+/* One round: after a call that is not counted, as many as fill block_us, 20 at least. The result is the time that
  * passed in the fastest of them, in microseconds a row: a batch is done when its slowest thread is, so no clock of one
  * thread tells, and what another program took from one core is in the time of all. */
 static inline double bench_batch_round(bench_batch *b, double block_us)
 {
     double begin = bench_now(), least = INFINITY;
     bench_run_batch(b);
-    for (int calls = 0; calls < 3 || bench_now() - begin < block_us; calls++) {
+    for (int calls = 0; calls < 20 || bench_now() - begin < block_us; calls++) {
         double start = bench_now();
         bench_run_batch(b);
         double us = bench_now() - start;
