@@ -491,7 +491,10 @@ static bool run_all(world *w, const call *c, samp_token (*out)[MAX_ROWS + 1])
     if (!c->has_logprobs) return true;
     for (size_t r = 0; r < c->g.n_rows; r++) rows[r] = c->seat[r] ? stepper_of(c->seat[r]->steps) : NULL;
     good = run_batch(w, c, STEPPER, rows, out[STEPPER]);
-    for (size_t r = 0; r < c->g.n_rows; r++) samp_free(rows[r]);
+    for (size_t r = 0; r < c->g.n_rows; r++) {
+        good &= out[STEPPER][r] < 0 || samp_perf(rows[r]).n_steps > 0;
+        samp_free(rows[r]);
+    }
     CHECK(good);
     return true;
 }
@@ -715,6 +718,26 @@ static bool every_ending(void)
     return end(&w, failures == 0, "every ending");
 }
 
+/* Rows long enough for as many threads as OpenMP likes. */
+static bool long_batch(world *w, uint64_t seed)
+{
+    enum { ROWS = 4, LENGTH = 131073 };
+    source s = source_seed(seed);
+    seat seats[ROWS];
+    call c;
+    memset(&c, 0, sizeof c);
+    AT("long batch %" PRIu64, seed);
+    for (size_t r = 0; r < ROWS; r++) {
+        seats[r] = seat_make(w, ending((int)below(&s, N_ENDINGS)));
+        c.seat[r] = &seats[r];
+    }
+    c.g.n_rows = ROWS;
+    make_call(w, &s, &c, LENGTH);
+    bool same = play_call(w, &c);
+    for (size_t r = 0; r < ROWS; r++) seat_free(w, &seats[r]);
+    return same;
+}
+
 static bool long_rows(void)
 {
     static const size_t length[] = { 32768, 128256, 151937, LONGEST };
@@ -726,6 +749,7 @@ static bool long_rows(void)
         failures += !ending_case(&w, i, n, end_kinds[i % 2], (samp_dtype)(i / 2 % 4), i % 3 == 0);
         failures += !ending_case(&w, i, n, end_kinds[2 + i % 4], (samp_dtype)((i + 1) % 4), i % 3 == 1);
     }
+    for (uint64_t i = 0; i < (quick() ? 2 : 8) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
     return end(&w, failures == 0, "long rows");
 }
 
