@@ -9,6 +9,7 @@ B := build
 WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
 TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
+OMP_TESTS := test_batch_omp test_batch_omp_clang
 TEST_DEPS := sampling.h $(wildcard tests/*.h tests/data/* tests/fuzz/*.h bench/*.h)
 # asked when a recipe runs: make deps may just have installed one
 COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
@@ -37,7 +38,7 @@ test: need-deps run-tests test-gpu-host test-compile test-namespace test-demo
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
-run-tests: $(TESTS:%=$(B)/%.passed)
+run-tests: $(TESTS:%=$(B)/%.passed) $(OMP_TESTS:%=$(B)/%.passed)
 
 $(B)/%.passed: $(B)/%
 	@echo "== $*"
@@ -47,6 +48,13 @@ $(B)/%.passed: $(B)/%
 
 $(B)/test_%: tests/test_%.c $(TEST_DEPS) | $(B)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm -lpthread
+
+# the same with threads in the library: gcc's OpenMP and clang's
+$(B)/test_%_omp: tests/test_%.c $(TEST_DEPS) | $(B)
+	$(CC) $(CFLAGS) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
+
+$(B)/test_%_omp_clang: tests/test_%.c $(TEST_DEPS) | $(B)
+	clang $(CFLAGS) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
 
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
 test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -69,25 +77,32 @@ test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
-test-sanitize: $(TESTS:%=$(B)/san/%)
-	@set -e; for t in $(TESTS); do echo "== $$t (sanitizers)"; \
+test-sanitize: $(TESTS:%=$(B)/san/%) $(B)/san/test_batch_omp
+	@set -e; for t in $(TESTS) test_batch_omp; do echo "== $$t (sanitizers)"; \
 	  ./$(B)/san/$$t > $(B)/san/$$t.log 2>&1 || { tail -n 60 $(B)/san/$$t.log; exit 1; }; done
 
-$(B)/san/test_%: tests/test_%.c $(TEST_DEPS) | $(B)/san
-	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lcmocka -lm -lpthread
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 
-## test-valgrind: all tests under valgrind
+$(B)/san/test_%: tests/test_%.c $(TEST_DEPS) | $(B)/san
+	gcc $(SANITIZE) $(C11) $< -o $@ -lcmocka -lm -lpthread
+
+$(B)/san/test_%_omp: tests/test_%.c $(TEST_DEPS) | $(B)/san
+	gcc $(SANITIZE) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
+
+## test-valgrind: all tests under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(TESTS:%=$(B)/%)
 	@set -e; for t in $(TESTS); do echo "== $$t (valgrind)"; \
 	  SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$(B)/$$t > $(B)/$$t.vg 2>&1 \
 	    || { tail -n 60 $(B)/$$t.vg; exit 1; }; done
 
-## test-arm64: the equality of the fast path and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
-test-arm64: tests/test_fused.c tests/test_math.c $(TEST_DEPS) | $(B)
+## test-arm64: the fast path, batches and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
+test-arm64: tests/test_fused.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) | $(B)
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fused.c -o $(B)/fused_arm64 -lm -lpthread
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_batch.c -o $(B)/batch_arm64 -lm -lpthread
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fused_arm64 $(if $(ARGS),$(ARGS),random_chains)
+	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
 
 ## test-flags: the same tokens whatever the user's flags: the fast path with contraction and -march=native
 test-flags: tests/test_fused.c $(TEST_DEPS) | $(B)
@@ -201,14 +216,14 @@ bench: $(B)/bench
 	@./$(B)/bench $(ARGS)
 
 $(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv
 bench-peer: $(B)/bench_peer
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" $(ARGS)
 
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
-	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
 # ---------------------------------------------------------------------------------------------------- tools
 

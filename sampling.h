@@ -1247,7 +1247,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
                id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
      pick      those with x >= least from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
-     count     how many elements are >= least.
+     count     how many elements are >= least, least > -infinity.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
      mass      the sum of w [i] over x [i] >= least.
@@ -5744,7 +5744,8 @@ static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, 
     return end - at;
 }
 
-/* How many elements x lie in [least, below). */
+/* How many elements x lie in [least, below). least = -INFINITY: masked ones too, which the kernels also have behind the
+   end of a row. */
 static size_t sampi_row_count(const sampi_row *row, float least, float below)
 {
     size_t count = 0;
@@ -5752,7 +5753,7 @@ static size_t sampi_row_count(const sampi_row *row, float least, float below)
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = sampi_piece(row, at, &piece, buf);
-        count += row->k->count(piece, len, least);
+        count += least >= -FLT_MAX ? row->k->count(piece, len, least) : len;
         if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
     }
     return count;
@@ -6734,7 +6735,7 @@ typedef struct sampi_job {
 
 static float sampi_logprob(float l, float max, uint64_t z)
 {
-    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE));
+    return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
@@ -6804,6 +6805,16 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* ---- a draw ---- */
 
+/* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
+   puts the state back, and no log-probability is told. */
+static int sampi_take(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+{
+    *token = cur->data[cur->selected].id;
+    int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
+    if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
+    return status;
+}
+
 /* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
    */
 static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
@@ -6863,8 +6874,7 @@ static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *memb
     sampi_save_state(s);
     for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
     if (!status) status = sampi_check_selected(&cur);
-    if (!status) *token = cur.data[cur.selected].id;
-    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    if (!status) status = sampi_take(job, &cur, token);
     return sampi_settle(s, status);
 }
 
@@ -6899,10 +6909,10 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         s->perf.n_steps++;
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
-        if (!status) *token = cur.data[cur.selected].id;
-        if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
-    } else if (!status && job->logprobs) {
-        sampi_row_logprobs(&row, *token, &job->logprobs->processed);
+        if (!status) status = sampi_take(job, &cur, token);
+    } else if (!status) {
+        if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
     return sampi_settle(s, status);
 }
@@ -6953,10 +6963,12 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
         cur.data[i].logit = sampi_element(job->data, job->dtype, job->mask, i) + 0.0f; /* -0 becomes +0 */
         cur.data[i].p = 0.0f;
     }
+    uint64_t position = job->s->position;
     int status = sampi_check(&cur);
     if (!status) status = sampi_apply(job->s, &cur, true);
-    if (!status) *token = cur.data[cur.selected].id;
-    if (!status && job->logprobs) sampi_array_logprobs(&cur, &job->logprobs->processed);
+    if (status || !(status = sampi_take(job, &cur, token))) return status;
+    sampi_restore_state(job->s);
+    job->s->position = position;
     return status;
 }
 
@@ -6983,17 +6995,10 @@ static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
-    uint64_t position = s->position;
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
     samp_token token = sampi_draw_any(job);
-    int status = token >= 0 && job->accept ? samp_accept(&s->base, token) : SAMP_OK;
-    if (status) { /* a custom sampler refused the token: as if it had not been drawn */
-        sampi_restore_state(s);
-        s->position = position;
-        token = status;
-    }
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
 #ifdef SAMP_CLOCK

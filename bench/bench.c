@@ -1,6 +1,6 @@
 /* bench.c -- the time of a token, for every sampler, instruction set, vocabulary and kind of logits.
  *
- *     cc -O2 -std=c11 -I. bench/bench.c -o bench -lm         or make bench
+ *     cc -O2 -std=c11 -fopenmp -I. bench/bench.c -o bench -lm         or make bench
  *     ./bench --quick
  *     ./bench --case default,temp --n 128256 --logits peaked
  *
@@ -59,7 +59,7 @@ static void pick_isas(setting *s)
 static void print_heading(const char *logits, size_t n, const bench_floor *floor)
 {
     printf("\n%zu tokens, %s logits; max pass: %s\n", n, logits, floor->pass.name);
-    printf("%-12s %-7s %10s %10s ", "case", "isa", "us/token", "least");
+    printf("%-14s %-7s %10s %10s ", "case", "isa", "us/token", "least");
     printf("%8s %8s %8s %8s %7s\n", "GB/s", "cyc/log", "max us", "x max", "allocs");
 }
 
@@ -67,7 +67,7 @@ static void print_line(const setting *s, const char *name, const char *logits, s
                        double floor_us)
 {
     double us = bench_median(&c->us), least = bench_least(&c->us), gb_s = 4e-3 * (double)n / us;
-    printf("%-12s %-7s %10.2f %10.2f %8.1f ", name, c->isa, us, least, gb_s);
+    printf("%-14s %-7s %10.2f %10.2f %8.1f ", name, c->isa, us, least, gb_s);
     if (s->ghz > 0.0)
         printf("%8.3f ", us * 1e3 * s->ghz / (double)n);
     else
@@ -117,6 +117,48 @@ static void run_case(const setting *s, const bench_case *c, const bench_rows *ro
     free(token);
 }
 
+/* The same for a batch; its times are those of a row. */
+static void run_batch(const setting *s, const bench_batch_case *c, const bench_rows *rows, const char *logits,
+                      bench_floor *floor)
+{
+    contender contenders[BENCH_N_ISA];
+    bench_series floor_us = { { 0.0 }, 0 };
+    bench_job floor_job = bench_floor_job(floor);
+    bench_batch batch = bench_make_batch(c, rows);
+    memset(contenders, 0, sizeof contenders);
+    for (int k = 0; k < s->n_isa; k++) {
+        contenders[k].isa = s->isa[k];
+        use_isa(s->isa[k]);
+        bench_verify_batch(&batch);
+    }
+    bench_run_batch(&batch); /* takes its workspaces */
+    double start = bench_now();
+    for (int round = 0; round < s->o.rounds && (round < 3 || bench_now() - start < CASE_US); round++) {
+        for (int k = 0; k < s->n_isa; k++) {
+            unsigned long before = bench_allocations;
+            use_isa(s->isa[k]);
+            bench_put(&contenders[k].us, bench_batch_round(&batch, BLOCK_US));
+            contenders[k].allocations += bench_allocations - before;
+        }
+        bench_put(&floor_us, bench_round(&floor_job, rows, BLOCK_US));
+    }
+    use_isa(NULL);
+    if (batch.failed) bench_fail("samp_sample_batch failed while it was timed", c->name);
+    for (int k = 0; k < s->n_isa; k++)
+        print_line(s, c->name, logits, rows->n, &contenders[k], bench_median(&floor_us));
+    bench_free_batch(&batch);
+}
+
+static void run_batches(const setting *s, bench_logits kind, size_t n)
+{
+    bench_rows rows = bench_make_rows(kind, n, BENCH_BATCH_ROWS, s->o.real);
+    bench_floor floor = bench_pick_floor(&rows);
+    for (int i = 0; i < BENCH_N_BATCHES; i++)
+        if (bench_listed(s->o.cases, bench_batch_cases[i].name))
+            run_batch(s, &bench_batch_cases[i], &rows, bench_logits_name[kind], &floor);
+    free(rows.data);
+}
+
 static void run_rows(const setting *s, bench_logits kind, size_t n)
 {
     bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
@@ -126,6 +168,7 @@ static void run_rows(const setting *s, bench_logits kind, size_t n)
         if (bench_listed(s->o.cases, bench_cases[i].name))
             run_case(s, &bench_cases[i], &rows, bench_logits_name[kind], &floor);
     free(rows.data);
+    if (bench_batch_listed(s->o.cases)) run_batches(s, kind, n);
 }
 
 int main(int argc, char **argv)

@@ -334,9 +334,36 @@ static const bench_case bench_cases[] = {
     { "custom",      { { .kind = TOP_K, .k = 40 }, { .kind = CUSTOM }, { .kind = DIST } }, 0, 0 },
 };
 /* clang-format on */
-enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_TARGETS = 12 };
+enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_TARGETS = 12, BENCH_DEFAULT = 1 };
 
-static inline const char *bench_case_at(int i) { return i < BENCH_N_CASES ? bench_cases[i].name : NULL; }
+/* The default chain on a batch of rows, each with a chain of its own. */
+typedef struct bench_batch_case {
+    const char *name;
+    samp_dtype dtype;
+    double allowed; /* the share of the tokens that the mask allows; 1: no mask */
+    int n_threads;
+} bench_batch_case;
+
+static const bench_batch_case bench_batch_cases[] = {
+    { "batch32_1t", SAMP_F32, 1.0, 1 },    { "batch32", SAMP_F32, 1.0, 2 },
+    { "batch32_f16", SAMP_F16, 1.0, 1 },   { "batch32_bf16", SAMP_BF16, 1.0, 1 },
+    { "batch32_mask", SAMP_F32, 0.02, 1 }, { "batch32_mask98", SAMP_F32, 0.98, 1 },
+};
+enum { BENCH_N_BATCHES = sizeof bench_batch_cases / sizeof *bench_batch_cases, BENCH_BATCH_ROWS = 32 };
+
+/* All names, those of batches last. */
+static inline const char *bench_case_at(int i)
+{
+    if (i < BENCH_N_CASES) return bench_cases[i].name;
+    return i < BENCH_N_CASES + BENCH_N_BATCHES ? bench_batch_cases[i - BENCH_N_CASES].name : NULL;
+}
+
+static inline bool bench_batch_listed(const char *list)
+{
+    for (int i = 0; i < BENCH_N_BATCHES; i++)
+        if (bench_listed(list, bench_batch_cases[i].name)) return true;
+    return false;
+}
 
 static inline int bench_stages(const bench_case *c)
 {
@@ -760,6 +787,138 @@ static inline void bench_verify(const bench_case *c, const samp_sampler *chain, 
         exit(1);
     }
     samp_free(copy);
+}
+
+/* ==== Batches ============================================================================================= */
+
+typedef struct bench_batch {
+    const bench_batch_case *c;
+    samp_sampler *chain[BENCH_BATCH_ROWS];
+    samp_logits logits;
+    unsigned failed;
+    uint32_t sum; /* as in bench_ours */
+} bench_batch;
+
+/* To nearest, ties to even; no logit of a bench is as large as 65,520. */
+static inline uint16_t bench_to_half(float x)
+{
+    int exponent;
+    double size = fabs((double)x), m = frexp(size, &exponent);
+    unsigned sign = signbit(x) ? 0x8000 : 0;
+    if (exponent < -13) return (uint16_t)(sign | (unsigned)rint(ldexp(size, 24)));
+    return (uint16_t)(sign | ((unsigned)(exponent + 13) * 1024 + (unsigned)rint(m * 2048.0)));
+}
+
+static inline uint16_t bench_to_bf16(float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+static inline float bench_from_bf16(uint16_t h)
+{
+    uint32_t bits = (uint32_t)h << 16;
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* The rows of a batch in its dtype, its masks, and its chains. */
+static inline bench_batch bench_make_batch(const bench_batch_case *c, const bench_rows *rows)
+{
+    bench_batch b = { .c = c };
+    bench_rng r = { 11 };
+    size_t n = rows->n, words = (n + 31) / 32, total = (size_t)rows->count * rows->stride;
+    b.logits = (samp_logits){ .data = rows->data, .dtype = c->dtype, .n_rows = BENCH_BATCH_ROWS, .n_vocab = n };
+    b.logits.stride = rows->stride;
+    b.logits.n_threads = c->n_threads;
+    if (c->dtype != SAMP_F32) {
+        uint16_t *data = bench_alloc(total * sizeof *data);
+        for (size_t i = 0; i < total; i++)
+            data[i] = c->dtype == SAMP_F16 ? bench_to_half(rows->data[i]) : bench_to_bf16(rows->data[i]);
+        b.logits.data = data;
+    }
+    if (c->allowed < 1.0) {
+        uint32_t *mask = bench_alloc(BENCH_BATCH_ROWS * words * sizeof *mask);
+        memset(mask, 0, BENCH_BATCH_ROWS * words * sizeof *mask);
+        for (size_t i = 0; i < BENCH_BATCH_ROWS * words * 32; i++)
+            if (bench_unit(&r) < c->allowed) mask[i / 32] |= 1u << (i % 32);
+        b.logits.mask = mask;
+    }
+    for (int i = 0; i < BENCH_BATCH_ROWS; i++) { /* each with its own seed */
+        samp_params p = samp_default_params();
+        p.seed = (uint64_t)i;
+        b.chain[i] = samp_chain_from_params(&p, NULL);
+        if (samp_status(b.chain[i], NULL)) bench_fail("cannot make the chain", c->name);
+    }
+    return b;
+}
+
+static inline void bench_free_batch(bench_batch *b)
+{
+    for (int i = 0; i < BENCH_BATCH_ROWS; i++) samp_free(b->chain[i]);
+    if (b->c->dtype != SAMP_F32) free((void *)(uintptr_t)b->logits.data);
+    free((void *)(uintptr_t)b->logits.mask);
+}
+
+static inline void bench_run_batch(bench_batch *b)
+{
+    samp_token token[BENCH_BATCH_ROWS] = { 0 };
+    b->failed += samp_sample_batch(b->chain, &b->logits, token) != SAMP_OK;
+    for (int i = 0; i < BENCH_BATCH_ROWS; i++) b->failed += token[i] < 0, b->sum += (uint32_t)token[i];
+}
+
+/* Element i of row r, -INFINITY if it is masked. */
+static inline float bench_batch_at(const bench_batch *b, int r, size_t i)
+{
+    const samp_logits *g = &b->logits;
+    size_t at = (size_t)r * g->stride + i;
+    if (g->mask && !(g->mask[(size_t)r * ((g->n_vocab + 31) / 32) + i / 32] >> (i % 32) & 1u)) return -INFINITY;
+    if (g->dtype == SAMP_F16) return bench_from_half(((const uint16_t *)g->data)[at]);
+    if (g->dtype == SAMP_BF16) return bench_from_bf16(((const uint16_t *)g->data)[at]);
+    return ((const float *)g->data)[at];
+}
+
+/* Ends the program if the batch departs from the definition: in all rows, unless that takes longer than a second. */
+static inline void bench_verify_batch(const bench_batch *b)
+{
+    size_t n = b->logits.n_vocab;
+    samp_sampler *copy[BENCH_BATCH_ROWS];
+    samp_token token[BENCH_BATCH_ROWS];
+    samp_token_data *data = bench_alloc(n * sizeof *data);
+    double start = bench_now();
+    for (int r = 0; r < BENCH_BATCH_ROWS; r++) copy[r] = bench_clone(b->chain[r], n);
+    if (samp_sample_batch(copy, &b->logits, token)) bench_fail("a batch failed", b->c->name);
+    for (int r = 0; r < BENCH_BATCH_ROWS; r++) {
+        samp_token_data_array cur = { data, n, -1, false };
+        samp_sampler *steps = bench_clone(b->chain[r], n);
+        for (size_t i = 0; i < n; i++)
+            data[i] = (samp_token_data){ (samp_token)i, bench_batch_at(b, r, i) + 0.0f, 0.0f };
+        int status = samp_apply(steps, &cur);
+        if (status || cur.selected < 0) bench_fail("the step-by-step run failed", samp_strerror(status));
+        if (token[r] != data[cur.selected].id) bench_fail("a batch departs from the definition", b->c->name);
+        samp_free(steps);
+        if (r > 1 && bench_now() - start > 1e6) break;
+    }
+    for (int r = 0; r < BENCH_BATCH_ROWS; r++) samp_free(copy[r]);
+    free(data);
+}
+
+/* One round: after a call that is not counted, as many as fill block_us, 20 at least. The result is the time that
+ * passed in the fastest of them, in microseconds a row: a batch is done when its slowest thread is, so no clock of one
+ * thread tells, and what another program took from one core is in the time of all. */
+static inline double bench_batch_round(bench_batch *b, double block_us)
+{
+    double begin = bench_now(), least = INFINITY;
+    bench_run_batch(b);
+    for (int calls = 0; calls < 20 || bench_now() - begin < block_us; calls++) {
+        double start = bench_now();
+        bench_run_batch(b);
+        double us = bench_now() - start;
+        least = us < least ? us : least;
+    }
+    return least / BENCH_BATCH_ROWS;
 }
 
 /* ==== Where it runs ===================================================================================== */

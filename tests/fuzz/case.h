@@ -115,8 +115,7 @@ static double normal(source *s)
 static source split(source *s) { return source_seed(choose(s, 4) ^ (s->bytes ? 0 : s->state)); }
 
 static float pick_float(source *s, const float *from, size_t n) { return from[below(s, n)]; }
-#define PICK(s, ...)                                                                                         \
-    pick_float(s, (const float[]){ __VA_ARGS__ }, sizeof(float[]){ __VA_ARGS__ } / sizeof(float))
+#define PICK(s, ...) pick_float(s, (const float[]){ __VA_ARGS__ }, sizeof(float[]){ __VA_ARGS__ } / sizeof(float))
 
 static float float_from(uint32_t bits)
 {
@@ -135,10 +134,7 @@ static uint32_t bits_of(float x)
 /* --------------------------------------------------------------------------------------- where rows are kept
    [guard page][pages][guard page] */
 
-enum {
-    SHELF_PAGE = 65536,
-    SHELF_MARGIN = 64
-}; /* a multiple of every page size; floats of poison on either side */
+enum { SHELF_PAGE = 65536, SHELF_MARGIN = 64 }; /* a multiple of every page size; floats of poison on either side */
 
 typedef struct shelf {
     char *map;
@@ -149,8 +145,7 @@ static bool shelf_make(shelf *h, size_t n_floats)
 {
     size_t need = (n_floats + 3 * SHELF_MARGIN) * sizeof(float);
     h->size = (need + SHELF_PAGE - 1) / SHELF_PAGE * SHELF_PAGE;
-    h->map = (char *)mmap(NULL, h->size + 2 * SHELF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-                          -1, 0);
+    h->map = (char *)mmap(NULL, h->size + 2 * SHELF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (h->map == MAP_FAILED) return false;
     return !mprotect(h->map, SHELF_PAGE, PROT_NONE) &&
            !mprotect(h->map + SHELF_PAGE + h->size, SHELF_PAGE, PROT_NONE);
@@ -251,8 +246,7 @@ static float make_logit(source *s, int kind, size_t i, size_t n, double a, doubl
                 case 3: return -1e30f;
                 default: return (float)(a * normal(s));
             }
-        case ROW_DENORMAL:
-            return float_from((uint32_t)choose(s, 8) & (below(s, 4) ? 0x807FFFFFu : 0x80000003u));
+        case ROW_DENORMAL: return float_from((uint32_t)choose(s, 8) & (below(s, 4) ? 0x807FFFFFu : 0x80000003u));
         default: {
             float x = float_from((uint32_t)choose(s, 4));
             return x <= FLT_MAX ? x : (float)normal(s);
@@ -274,8 +268,7 @@ static void round_row(source *s, float *row, size_t n)
     float step = PICK(s, 0.5f, 0.125f, 1.0f, 0.0f);
     for (size_t i = 0; i < n; i++) {
         if (step > 0.0f && fabsf(row[i]) < 1e6f) row[i] = floorf(row[i] / step + 0.5f) * step;
-        if (step == 0.0f && fabsf(row[i]) < 1e30f)
-            row[i] = float_from((bits_of(row[i]) + 0x1000u) & ~0x1FFFu);
+        if (step == 0.0f && fabsf(row[i]) < 1e30f) row[i] = float_from((bits_of(row[i]) + 0x1000u) & ~0x1FFFu);
     }
 }
 
@@ -404,8 +397,7 @@ static void custom_swap(samp_token_data *a, samp_token_data *b)
 /* Another order of the same candidates; what was selected stays selected. */
 static void custom_reorder(const custom *c, samp_token_data_array *cur)
 {
-    samp_token chosen = cur->selected >= 0 && (size_t)cur->selected < cur->size ? cur->data[cur->selected].id
-                                                                                : -1;
+    samp_token chosen = cur->selected >= 0 && (size_t)cur->selected < cur->size ? cur->data[cur->selected].id : -1;
     source s = source_seed(c->arg);
     for (size_t i = 0; c->kind == CUSTOM_REVERSE && i < cur->size / 2; i++)
         custom_swap(&cur->data[i], &cur->data[cur->size - 1 - i]);
@@ -527,8 +519,7 @@ static float make_share(source *s, bool large)
 {
     double u = unit(s) + 1.0 / 65536.0;
     if (percent(s, 50)) return (float)(large ? 1.0 - 0.999 * u * u : u * u * u);
-    if (percent(s, 40))
-        return large ? PICK(s, 0.95f, 0.9f, 0.99f, 0.999f) : PICK(s, 0.05f, 0.01f, 0.1f, 0.001f);
+    if (percent(s, 40)) return large ? PICK(s, 0.95f, 0.9f, 0.99f, 0.999f) : PICK(s, 0.05f, 0.01f, 0.1f, 0.001f);
     return PICK(s, 0.5f, 0.3f, 0.999999f, 0.99999994f, 0.99999988f, 1.0f, 1e-12f, 1e-30f, 5.96046448e-8f,
                 1.17549435e-38f, 1.4e-45f);
 }
@@ -562,8 +553,8 @@ static int32_t make_k(source *s, size_t n)
 static float make_temp(source *s)
 {
     if (percent(s, 60)) return (float)(0.1 + 2.0 * unit(s));
-    return PICK(s, 0.8f, 0.5f, 1.5f, 1.0f, 0.0f, 9.53674316e-7f, 1048576.0f, 0.99999994f, 1.00000012f, 2.0f,
-                0.01f, 0.25f, 10.0f, 100.0f, 0.7f);
+    return PICK(s, 0.8f, 0.5f, 1.5f, 1.0f, 0.0f, 9.53674316e-7f, 1048576.0f, 0.99999994f, 1.00000012f, 2.0f, 0.01f,
+                0.25f, 10.0f, 100.0f, 0.7f);
 }
 
 static samp_sampler *make_bias(source *s, size_t n)
@@ -575,8 +566,8 @@ static samp_sampler *make_bias(source *s, size_t n)
     for (size_t i = 0; i < count; i++) {
         bias[i].token = (samp_token)below(s, n + (percent(s, 10) ? 100 : 0));
         bias[i].bias = many ? same
-                            : PICK(s, -INFINITY, 0.0f, 1.0f, -1.0f, 5.0f, -5.0f, 100.0f, -100.0f, 1e30f,
-                                   -1e30f, FLT_MAX, -FLT_MAX, 0.001f);
+                            : PICK(s, -INFINITY, 0.0f, 1.0f, -1.0f, 5.0f, -5.0f, 100.0f, -100.0f, 1e30f, -1e30f,
+                                   FLT_MAX, -FLT_MAX, 0.001f);
     }
     return samp_init_logit_bias((int32_t)n + 100, (int32_t)count, bias);
 }
@@ -600,8 +591,7 @@ static samp_sampler *make_dry(source *s)
 
 static samp_sampler *make_mirostat(source *s, int kind, size_t n)
 {
-    float tau = PICK(s, 5.0f, 3.0f, 1.0f, 0.5f, 0.0f, 20.0f, 1e30f),
-          eta = PICK(s, 0.1f, 0.5f, 1.0f, 0.0f, 100.0f);
+    float tau = PICK(s, 5.0f, 3.0f, 1.0f, 0.5f, 0.0f, 20.0f, 1e30f), eta = PICK(s, 0.1f, 0.5f, 1.0f, 0.0f, 100.0f);
     int32_t m = (int32_t)PICK(s, 100.0f, 2.0f, 3.0f, 10.0f, 10000.0f);
     uint64_t seed = choose(s, 2);
     if (kind == KIND_MIROSTAT_V2) return samp_init_mirostat_v2(seed, tau, eta);
@@ -632,9 +622,9 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case KIND_PENALTIES: return make_penalties(s);
         case KIND_DRY: return make_dry(s);
         case KIND_SIGMA:
-            return samp_init_top_n_sigma(
-                percent(s, 50) ? (float)(4.0 * unit(s))
-                               : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
+            return samp_init_top_n_sigma(percent(s, 50)
+                                             ? (float)(4.0 * unit(s))
+                                             : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
         case KIND_TOP_K: return samp_init_top_k(make_k(s, n));
         case KIND_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
         case KIND_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
@@ -691,9 +681,8 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { KIND_BIAS,  KIND_PENALTIES, KIND_DRY,     KIND_SIGMA,
-                                 KIND_TOP_K, KIND_TAIL_FREE, KIND_TYPICAL, KIND_TOP_P,
-                                 KIND_MIN_P, KIND_XTC,       KIND_TEMP_EXT };
+    static const int usual[] = { KIND_BIAS,    KIND_PENALTIES, KIND_DRY,   KIND_SIGMA, KIND_TOP_K,   KIND_TAIL_FREE,
+                                 KIND_TYPICAL, KIND_TOP_P,     KIND_MIN_P, KIND_XTC,   KIND_TEMP_EXT };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
@@ -759,9 +748,8 @@ typedef struct player {
     float *row;            /* [longest] */
     shelf shelf;
     uint64_t n_rows, n_tokens; /* compared so far; of them, those that gave a token, not a status */
-    uint64_t n_steps,
-        n_exact;              /* how often the fast side went step by step, or took an exact sum to be sure */
-    char report[REPORT_SIZE]; /* what differed */
+    uint64_t n_steps, n_exact; /* how often the fast side went step by step, or took an exact sum to be sure */
+    char report[REPORT_SIZE];  /* what differed */
     size_t report_len;
 } player;
 
@@ -829,17 +817,17 @@ static samp_token chosen(const samp_token_data_array *cur, int status)
     return d->logit >= -FLT_MAX ? d->id : SAMP_E_EMPTY;
 }
 
-/* The definition. *chain moves on only if there is a token, and all accept it. (A refusal is told to it once
-   more: what a custom sampler has made of the token is its own affair.) */
-static samp_token step(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts)
+/* The definition. *chain moves on only if there is a token, and all accept it; *cur is what the samplers have left.
+   (A refusal is told to it once more: what a custom sampler has made of the token is its own affair.) */
+static samp_token step_to(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts,
+                          samp_token_data_array *cur)
 {
-    samp_token_data_array cur;
     int status = samp_status(*chain, NULL);
     if (status) return status;
     if (n == 0) return SAMP_E_EMPTY;
-    if ((status = candidates(&cur, p->work, row, n))) return status;
+    if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    samp_token token = chosen(&cur, samp_apply(next, &cur));
+    samp_token token = chosen(cur, samp_apply(next, cur));
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);
         token = status;
@@ -847,6 +835,12 @@ static samp_token step(player *p, samp_sampler **chain, const float *row, size_t
     samp_free(token >= 0 ? *chain : next);
     if (token >= 0) *chain = next;
     return token;
+}
+
+static samp_token step(player *p, samp_sampler **chain, const float *row, size_t n, bool accepts)
+{
+    samp_token_data_array cur;
+    return step_to(p, chain, row, n, accepts, &cur);
 }
 
 /* Are two samplers in the same state, to the last bit? Knows the implementation's records. */
