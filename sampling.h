@@ -176,6 +176,7 @@ typedef enum samp_rng_kind {
 #define SAMP_MAX_VOCAB ((size_t)1 << 22) /* more candidates than that are SAMP_E_RANGE */
 
 typedef struct samp_sampler samp_sampler;
+struct samp_gpu_data;
 
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
@@ -188,6 +189,7 @@ typedef struct samp_sampler_i {
     void          (*reset)(samp_sampler *);
     samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
     void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
+    int           (*apply_gpu)(samp_sampler *, struct samp_gpu_data *); /* apply on a device: see sampling_gpu.h */
 } samp_sampler_i;
 /* clang-format on */
 
@@ -5129,7 +5131,7 @@ SAMP_API void samp_free(samp_sampler *sampler)
 /* Samplers outside of chains are called through these, so that iface is never NULL. */
 static const samp_sampler_i *sampi_builtin(void)
 {
-    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL };
+    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
     return &iface;
 }
 

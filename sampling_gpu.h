@@ -50,10 +50,11 @@
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
      - a sampler of your own comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
-   samp_apply would have given it, and the rest of the chain runs on the CPU over these. samp_gpu_plan tells.
+   samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device itself, see
+   samp_gpu_data. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 68 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 80 bytes each per row.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -128,6 +129,21 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
 /* samp_gpu_plan -- which sampler of a chain runs where, and why, as text: "device: top-k -> temp; cpu: custom (your
    own) -> dist". Like snprintf; the length of the whole text, or SAMP_E_NULL. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size);
+
+/* What a sampler of your own gets on a device, if its interface has apply_gpu: the tokens left, in device memory. It
+   may start a target region of its own (is_device_ptr), and must do what its apply does, whatever the order of the
+   tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
+   the chain can run on the device; else apply is, on the CPU. Returns a status. */
+typedef struct samp_gpu_data {
+    int32_t device; /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
+    int32_t *ids;   /* [size] each at most once */
+    float *logits;  /* [size] -INFINITY masks a token */
+    float *probs;   /* [size] read only: p as the last sampler that sets it left it, or 0 */
+    size_t size;    /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
+    int64_t
+        selected; /* -1; the chain's last sampler sets it to the index of the token it chose; elsewhere it is ignored */
+    bool sorted; /* false: in no order */
+} samp_gpu_data;
 
 /* What a context has done. */
 typedef struct samp_gpu_perf_data {
@@ -210,6 +226,7 @@ enum {
     SAMPI_GPU_MIROSTAT,
     SAMPI_GPU_MIROSTAT_V2,
     SAMPI_GPU_ADAPTIVE_P,
+    SAMPI_GPU_USER,  /* a sampler of the user's: the row stops, and the host calls it */
     SAMPI_GPU_EXPORT /* what is left goes to the host */
 };
 
@@ -272,7 +289,8 @@ enum {
     SAMPI_PASS_GATHER, /* the list of keys >= floor */
     SAMPI_PASS_HIST,   /* mass and count of the buckets of [lo, hi] */
     SAMPI_PASS_BUCKET, /* the list of [lo, hi] */
-    SAMPI_PASS_DRAW    /* the envelope's sum of each cell */
+    SAMPI_PASS_DRAW,   /* the envelope's sum of each cell */
+    SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
 /* A search for the end of a prefix in an order: see sampi_gpu_select. */
@@ -329,7 +347,7 @@ typedef struct sampi_gpu_state {
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
     int32_t status; /* or SAMPI_DECLINED */
-    int32_t token;  /* -1: the list is the result */
+    int32_t token;  /* -1: the list is the result; SAMPI_GPU_STOPPED */
     float value;    /* mirostat's mu, adaptive_p's probability */
     uint32_t passes, n_list, buffer;
     int32_t order, sorted, p_set;
@@ -376,6 +394,8 @@ typedef struct sampi_gpu_args {
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
     float *fold;                /* [rows][SAMPI_FOLD] */
+    int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
+    float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] */
 } sampi_gpu_args;
 
 /* ================================================================================================== >>elements */
@@ -585,6 +605,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
+    if (st->want == SAMPI_PASS_NONE) return;
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     const uint32_t n_ops = st->n_ops, shift = st->search.shift;
@@ -1481,16 +1502,11 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- the end of a row ---- */
 
-/* Leave the result, and everything as the next batch expects it. */
-static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+/* Leave the result. */
+static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
-    typedef uint32_t __attribute__((may_alias)) word;
-    const sampi_gpu_args *a = h->a;
-    sampi_gpu_state *st = h->st;
-    sampi_gpu_result *r = &a->result[h->row];
-    uint32_t *hole = a->hole + h->row * a->groups * SAMPI_WARP;
-    const int32_t *id = h->changed_id;
-    const uint32_t n_changed = h->job->n_ids;
+    const sampi_gpu_state *st = h->st;
+    sampi_gpu_result *r = &h->a->result[h->row];
     r->status = status;
     r->token = token;
     r->value = value;
@@ -1504,15 +1520,33 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
+    sampi_gpu_fence();
+}
+
+static void sampi_gpu_announce(const sampi_gpu_here *h)
+{
+    uint32_t *batch = &h->a->result[h->row].batch;
+    sampi_gpu_fence();
+    sampi_gpu_add(batch, h->a->batch - sampi_gpu_peek(batch));
+}
+
+/* The row is done: its result, and everything as the next batch expects it. */
+static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
+{
+    typedef uint32_t __attribute__((may_alias)) word;
+    const sampi_gpu_args *a = h->a;
+    uint32_t *hole = a->hole + h->row * a->groups * SAMPI_WARP;
+    const int32_t *id = h->changed_id;
+    const uint32_t n_changed = h->job->n_ids;
+    sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[h->job->out_row] = status ? status : token;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
-    word *w = (word *)(void *)&st->want;
+    word *w = (word *)(void *)&h->st->want;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
-    sampi_gpu_fence();
-    sampi_gpu_add(&r->batch, a->batch - sampi_gpu_peek(&r->batch));
+    sampi_gpu_announce(h);
     return 0;
 }
 
@@ -1906,6 +1940,65 @@ static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return 1;
 }
 
+/* ---- a user's sampler ---- */
+
+#define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
+#define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
+
+static void sampi_gpu_unpack(const sampi_gpu_here *h)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    const bool p_set = h->st->p_set;
+    const float p_max = h->st->p_max;
+    const double p_z = (double)h->st->p_z;
+    int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
+    float *l = h->a->user_logit + h->row * SAMP_GPU_LIST, *p = h->a->user_p + h->row * SAMP_GPU_LIST;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        id[i] = (int32_t)sampi_gpu_id(item[i].key);
+        l[i] = sampi_gpu_logit(item[i].key);
+        p[i] = p_set ? (float)(sampi_exp(p_max, item[i].at_p) / p_z) : 0.0f;
+    }
+}
+
+/* What the user's sampler has left, as the list. */
+static int sampi_gpu_repack(const sampi_gpu_here *h)
+{
+    const uint32_t n = h->st->n_list;
+    const int32_t *id = h->a->user_id + h->row * SAMP_GPU_LIST;
+    const float *l = h->a->user_logit + h->row * SAMP_GPU_LIST;
+    if (n == SAMPI_GPU_LEAVE) return SAMP_E_UNSUPPORTED; /* the host knows better */
+    h->st->n_list = 0;
+    sampi_gpu_item *item = sampi_gpu_list(h);
+    uint32_t *n_list = &h->st->n_list;
+    uint32_t bad = 0;
+    SAMPI_SIMD(reduction(+ : bad))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        bad += !(l[i] <= FLT_MAX);
+        if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
+    }
+    sampi_gpu_changed_set(h->st, false);
+    return bad ? (int)SAMP_E_NAN : sampi_gpu_max(h);
+}
+
+/* The first time the row stops, with its list in the user's arrays; then it goes on. */
+static int sampi_gpu_user(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 1) return sampi_gpu_repack(h);
+    int known = sampi_gpu_settle(h);
+    if (known != 1) return known;
+    sampi_gpu_unpack(h);
+    st->phase = 1;
+    st->want = SAMPI_PASS_NONE;
+    sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
+    sampi_gpu_announce(h);
+    return 0;
+}
+
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_settle(h);
@@ -1935,6 +2028,7 @@ static int sampi_gpu_do(const sampi_gpu_here *h, const sampi_gpu_step *step)
         case SAMPI_GPU_MIROSTAT: return sampi_gpu_mirostat(h, step);
         case SAMPI_GPU_MIROSTAT_V2: return sampi_gpu_mirostat_v2(h, step);
         case SAMPI_GPU_ADAPTIVE_P: return sampi_gpu_adaptive_p(h, step);
+        case SAMPI_GPU_USER: return sampi_gpu_user(h);
         default: return sampi_gpu_export(h);
     }
 }
@@ -2146,7 +2240,8 @@ struct samp_gpu {
     sampi_gpu_result *result;
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
-    int32_t *steps_done;        /* [max_rows] how many samplers of its chain a job does */
+    int32_t *called;            /* [max_rows] how many users' samplers a job has called */
+    int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
     samp_token *token;          /* [max_rows] */
     sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
     samp_token_data *candidate; /* [SAMP_GPU_LIST] */
@@ -2209,6 +2304,9 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
     SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
+    SAMPI_TAKE(user_id, int32_t, rows * SAMP_GPU_LIST);
+    SAMPI_TAKE(user_logit, float, rows *SAMP_GPU_LIST);
+    SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
 #undef SAMPI_TAKE
     at[0] = used;
     sampi_gpu_take(base, &used, sampi_gpu_job_size(rows), 1);
@@ -2357,7 +2455,8 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_TAKE(result, sampi_gpu_result, rows);
     SAMPI_TAKE(row_of, uint32_t, rows);
     SAMPI_TAKE(where, uint8_t, rows);
-    SAMPI_TAKE(steps_done, int32_t, rows);
+    SAMPI_TAKE(called, int32_t, rows);
+    SAMPI_TAKE(verdict, int32_t, rows);
     SAMPI_TAKE(token, samp_token, rows);
     SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
     SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
@@ -2511,6 +2610,23 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
            (k == &SAMPI_TEMP && s->u.temp.t > 0.0f);
 }
 
+/* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
+static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
+{
+    if (!sampi_is_custom(r->list[at])) return true;
+    int i = at;
+    while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
+    return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
+}
+
+/* One more than the place of the first user's sampler in the head; 0: there is none. */
+static int sampi_gpu_users_before(const sampi_gpu_route *r)
+{
+    for (int i = 0; i < r->head; i++)
+        if (sampi_is_custom(r->list[i])) return i + 1;
+    return 0;
+}
+
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     r->n = r->head = 0;
@@ -2523,8 +2639,10 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     else if (!fits)
         r->why = "too many samplers";
     if (r->why) return;
-    while (r->head < r->n && !selects && !sampi_is_custom(r->list[r->head]))
-        selects = r->list[r->head++]->kind->selects;
+    while (r->head < r->n && !selects && sampi_gpu_can(r, r->head)) selects = r->list[r->head++]->kind->selects;
+    if (r->head == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    while (r->head < r->n && r->head > 0 && !selects && sampi_gpu_users_before(r))
+        r->head = sampi_gpu_users_before(r) - 1;
     if (r->head == r->n) {
         r->why = !selects ? "no sampler selects" : r->n > SAMPI_STEPS ? "too many samplers" : NULL;
         if (r->why) r->head = 0;
@@ -2723,7 +2841,10 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
             sampi_random(t, 0, random);
             if (t->u.xtc.p < 1.0f && random[0] >= sampi_share(t->u.xtc.p)) continue;
         }
-        if (!sampi_gpu_fill(gpu, job, step, t, logits->n_vocab)) return false;
+        if (sampi_is_custom(t))
+            step->kind = SAMPI_GPU_USER;
+        else if (!sampi_gpu_fill(gpu, job, step, t, logits->n_vocab))
+            return false;
         rules += step->n;
         if (whole && (step->kind == SAMPI_GPU_SOFTMAX || (step->kind == SAMPI_GPU_PATCH && step->n == 0))) continue;
         if (t->kind == &SAMPI_DRY && step->n == 0) continue;
@@ -2746,7 +2867,8 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
         gpu->rule[i].at = at;
     }
     gpu->row_of[gpu->n_jobs] = (uint32_t)row;
-    gpu->steps_done[gpu->n_jobs++] = r->head;
+    gpu->verdict[gpu->n_jobs] = 0;
+    gpu->called[gpu->n_jobs++] = 0;
     gpu->n_steps += n;
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
@@ -2863,8 +2985,44 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_put(gpu, gpu->block + gpu->job_at, gpu->stage, gpu->staged);
 }
 
+/* Call the user's sampler of a stopped row, and let the row go on. */
+static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+{
+    const sampi_gpu_result *res = &gpu->result[job];
+    sampi_gpu_route r;
+    sampi_gpu_find_route(gpu, (sampi_sampler *)chain, &r);
+    int at = 0;
+    for (int user = gpu->called[job]; at < r.n; at++) /* which of them: called counts those called */
+        if (sampi_is_custom(r.list[at]) && user-- == 0) break;
+    const size_t first = (size_t)job * SAMP_GPU_LIST;
+    samp_gpu_data data = { gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST,
+                           gpu->args.user_id + first,
+                           gpu->args.user_logit + first,
+                           gpu->args.user_p + first,
+                           res->n_list,
+                           -1,
+                           false };
+    samp_sampler *user = &r.list[at]->base;
+    int status = user->iface->apply_gpu(user, &data);
+    gpu->called[job]++;
+    const bool last = at == r.n - 1, chosen = last && data.selected >= 0 && (size_t)data.selected < data.size;
+    if (!status && (data.size == 0 || data.size > res->n_list)) status = data.size ? SAMP_E_RANGE : SAMP_E_EMPTY;
+    if (!status && last && !chosen) status = SAMP_E_UNSUPPORTED;
+    int32_t token = -1;
+    float logit = 0.0f;
+    if (!status && chosen) {
+        status = sampi_gpu_get(gpu, &token, data.ids + data.selected, sizeof token);
+        if (!status) status = sampi_gpu_get(gpu, &logit, data.logits + data.selected, sizeof logit);
+        if (!status && !(logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
+    }
+    if (status || chosen) gpu->verdict[job] = status ? status : token + 1;
+    const uint32_t size = status || chosen ? SAMPI_GPU_LEAVE : (uint32_t)data.size, none = 0;
+    status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
+    return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
+}
+
 /* Launch until every row has its result. The number of launches that the last batch needed is tried first. */
-static int sampi_gpu_run_batch(samp_gpu *gpu)
+static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
@@ -2876,8 +3034,11 @@ static int sampi_gpu_run_batch(samp_gpu *gpu)
             return SAMP_E_DEVICE;
         left = passes = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
-            left += gpu->result[j].batch != gpu->batch;
-            if (gpu->result[j].passes > passes) passes = gpu->result[j].passes;
+            const sampi_gpu_result *res = &gpu->result[j];
+            const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
+            left += stopped || res->batch != gpu->batch;
+            if (res->passes > passes) passes = res->passes;
+            if (stopped && sampi_gpu_call_user(gpu, j, rows[gpu->row_of[j]])) return SAMP_E_DEVICE;
         }
     }
     for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
@@ -2946,6 +3107,8 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     const uint64_t position = s->position;
     sampi_gpu_route r;
     int status = res->status;
+    if (gpu->verdict[job] < 0) status = gpu->verdict[job];
+    if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_gpu_find_route(gpu, s, &r);
     sampi_save_state(s);
@@ -2997,7 +3160,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     }
     sampi_gpu_divide(gpu, rows, logits);
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
-    if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu);
+    if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (status) return status;
     for (uint32_t j = 0; j < gpu->n_jobs; j++) {
         const size_t r = gpu->row_of[j];
@@ -3006,7 +3169,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
             gpu->perf.n_declined++;
             continue;
         }
-        if (gpu->result[j].token < 0 && !gpu->result[j].status)
+        if (gpu->result[j].token < 0 && !gpu->result[j].status && !gpu->verdict[j])
             gpu->perf.n_mixed++;
         else
             gpu->perf.n_device++;

@@ -72,7 +72,7 @@ static int nothing_apply(samp_sampler *s, samp_token_data_array *cur)
     (void)cur;
     return SAMP_OK;
 }
-static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL };
+static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL, NULL };
 
 static samp_sampler *pair(samp_sampler *a, samp_sampler *b)
 {

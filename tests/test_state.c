@@ -489,8 +489,8 @@ static const char *other_name(const samp_sampler *s)
     (void)s;
     return "other";
 }
-static const samp_sampler_i plain = { NULL, NULL, nothing, NULL, NULL, NULL };
-static const samp_sampler_i named = { other_name, NULL, nothing, NULL, NULL, NULL };
+static const samp_sampler_i plain = { NULL, NULL, nothing, NULL, NULL, NULL, NULL };
+static const samp_sampler_i named = { other_name, NULL, nothing, NULL, NULL, NULL, NULL };
 
 static samp_sampler *chain_of(size_t n_prev, samp_sampler *a, samp_sampler *b)
 {

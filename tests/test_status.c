@@ -751,7 +751,7 @@ static samp_sampler *failing_clone(const samp_sampler *s) { return samp_init_cus
 static void test_custom_fails(void **state)
 {
     (void)state;
-    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL };
+    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(selectors); k++)
             for (int place = 0; place < 4; place++) {
@@ -799,7 +799,7 @@ static void test_custom_fails(void **state)
 static void test_custom_fails_accept(void **state)
 {
     (void)state;
-    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL };
+    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(selectors); k++)
             for (int place = 0; place < 3; place++) {
@@ -856,7 +856,7 @@ static int nonsense_apply(samp_sampler *s, samp_token_data_array *cur)
 static void test_custom_nonsense(void **state)
 {
     (void)state;
-    static const samp_sampler_i iface = { NULL, NULL, nonsense_apply, NULL, failing_clone, NULL };
+    static const samp_sampler_i iface = { NULL, NULL, nonsense_apply, NULL, failing_clone, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 7; what++)
             for (int behind = 0; behind < 2; behind++) { /* ... by a selecting sampler */

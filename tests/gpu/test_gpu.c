@@ -230,7 +230,9 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
 
 /* ------------------------------------------------------------------------------------------------------- tests */
 
-static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int rounds)
+typedef samp_sampler *(*chain_maker)(source *, size_t);
+
+static bool one_batch_of(stage *t, source *s, chain_maker make, size_t n_rows, size_t n_vocab, int rounds)
 {
     samp_logits l;
     int32_t index[MAX_ROWS];
@@ -239,7 +241,7 @@ static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int ro
     l.n_vocab = n_vocab;
     l.n_rows = n_rows;
     for (size_t r = 0; r < n_rows; r++) {
-        t->steps[r] = make_chain(s, n_vocab);
+        t->steps[r] = make(s, n_vocab);
         size_t prompt = percent(s, 40) ? below(s, 24) : 0;
         for (size_t i = 0; i < prompt; i++)
             samp_accept(t->steps[r], (samp_token)below(s, n_vocab < 4 ? n_vocab : percent(s, 50) ? 4 : n_vocab));
@@ -253,6 +255,11 @@ static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int ro
     }
     free_chains(t, n_rows);
     return good;
+}
+
+static bool one_batch(stage *t, source *s, size_t n_rows, size_t n_vocab, int rounds)
+{
+    return one_batch_of(t, s, make_chain, n_rows, n_vocab, rounds);
 }
 
 static bool one_case(stage *t, uint64_t seed)
@@ -288,9 +295,11 @@ static bool waiting_teams(void)
         uint32_t wait = (uint32_t)PICK(&s, 1.0f, 30.0f, 1000.0f, 1000000.0f);
         for (int k = 0; k < N_DTYPES; k++) t.gpu[k]->wait = wait;
         at_once = true;
-        failed += !one_batch(&t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+        bool same = one_batch(&t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
         at_once = false;
-        if (failed) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed + i);
+        if (same) continue;
+        printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed + i);
+        failed++;
     }
     return stage_free(&t, good && !failed, "waiting teams");
 }
@@ -403,6 +412,98 @@ static bool sides_change(void)
         free_chains(&t, 1);
     }
     return stage_free(&t, good, "sides change");
+}
+
+/* ---- samplers of the user's on the device ---- */
+
+enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, N_USERS };
+
+static uint64_t user_calls; /* of apply_gpu */
+
+/* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing. */
+static int user_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    int kind = *(const int *)s->ctx;
+    size_t kept = 0, best = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (kind == USER_MASK && cur->data[i].id % 4 == 1) cur->data[i].logit = -INFINITY;
+        bool in = cur->data[i].logit >= -FLT_MAX, had = cur->data[best].logit >= -FLT_MAX;
+        if (in && (!had || cur->data[i].id < cur->data[best].id)) best = i;
+    }
+    for (size_t i = 0; kind == USER_SHRINK && i < cur->size; i++)
+        if (cur->data[i].id % 3 && cur->data[i].logit >= -FLT_MAX) cur->data[kept++] = cur->data[i];
+    if (kind == USER_SHRINK && kept) cur->size = kept;
+    if (kind == USER_SELECT) cur->selected = (int64_t)best;
+    cur->sorted = false;
+    return kind == USER_FAIL ? SAMP_E_FULL : kind == USER_EMPTY ? SAMP_E_EMPTY : SAMP_OK;
+}
+
+static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
+{
+    const int kind = *(const int *)s->ctx;
+    int32_t *ids = d->ids, size = (int32_t)d->size, kept = size, best = 0;
+    float *logits = d->logits;
+    user_calls++;
+#if SAMPI_OFFLOAD
+#pragma omp target is_device_ptr(ids, logits) map(tofrom : kept, best) device(d->device) if (d->device >= 0)
+#endif
+    {
+        int32_t n = 0;
+        for (int32_t i = 0; i < size; i++) {
+            if (kind == USER_MASK && ids[i] % 4 == 1) logits[i] = -INFINITY;
+            bool in = logits[i] >= -FLT_MAX, had = logits[best] >= -FLT_MAX;
+            if (in && (!had || ids[i] < ids[best])) best = i;
+        }
+        for (int32_t i = 0; kind == USER_SHRINK && i < size; i++)
+            if (ids[i] % 3 && logits[i] >= -FLT_MAX) {
+                ids[n] = ids[i];
+                logits[n++] = logits[i];
+            }
+        if (n) kept = n;
+    }
+    d->size = kind == USER_EMPTY ? 0 : (size_t)kept;
+    if (kind == USER_SELECT) d->selected = best;
+    return kind == USER_FAIL ? SAMP_E_FULL : SAMP_OK;
+}
+
+/* Clones share the number that tells what they do. */
+static samp_sampler *user_clone(const samp_sampler *s);
+static const samp_sampler_i user_iface = { NULL, NULL, user_apply, NULL, user_clone, NULL, user_apply_gpu };
+static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom(&user_iface, s->ctx); }
+
+static samp_sampler *user_chain(source *s, size_t n)
+{
+    static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY };
+    samp_sampler *chain = samp_chain_init();
+    if (percent(s, 30)) samp_chain_add(chain, make_kind(s, KIND_PENALTIES, n));
+    if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
+    if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
+    if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
+    if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(1.4f));
+    samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, percent(s, 10) ? N_USERS : 2)]));
+    if (percent(s, 30)) samp_chain_add(chain, samp_init_min_p(0.02f, 1));
+    if (percent(s, 40)) samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[below(s, 2)]));
+    if (percent(s, 20))
+        samp_chain_add(chain, samp_init_custom(&user_iface, &kinds[USER_SELECT]));
+    else
+        samp_chain_add(chain, make_kind(s, make_selector(s), n));
+    return chain;
+}
+
+static bool users(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 8, failed = 0;
+    for (uint64_t i = 0; i < n && good && failed < 5; i++) {
+        source s = source_seed(seed + i);
+        size_t n_vocab = 1 + below(&s, percent(&s, 80) ? 400 : 4000), n_rows = 1 + below(&s, 5);
+        if (one_batch_of(&t, &s, user_chain, n_rows, n_vocab, 1 + (int)below(&s, 3))) continue;
+        printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=8\n", seed + i);
+        failed++;
+    }
+    if (!no_kernels && user_calls < n) printf("  only %" PRIu64 " calls of apply_gpu\n", user_calls), good = false;
+    return stage_free(&t, good && !failed, "users' samplers");
 }
 
 /* With log-probabilities a batch gives what samp_sample_batch gives. */
@@ -574,6 +675,7 @@ static bool errors(void)
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
     X(waiting_teams)                                                                                                 \
+    X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
     X(sides_change)                                                                                                  \
     X(long_rows)
