@@ -1001,14 +1001,14 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 static int sampi_gpu_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    if (st->max_known) return sampi_judge(st->max) ? sampi_judge(st->max) : 1;
-    if (!st->complete) {
+    if (!st->max_known && !st->complete) {
         st->want = SAMPI_PASS_MAX;
         return 0;
     }
-    st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
+    if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
     st->max_known = true;
-    return sampi_gpu_max(h);
+    int status = sampi_judge(st->max);
+    return status ? status : 1;
 }
 
 /* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
@@ -2220,6 +2220,12 @@ static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all c
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
+/* What is remembered of a job's chain until its token comes. */
+typedef struct sampi_gpu_note {
+    sampi_sampler *last; /* its last active sampler */
+    bool draws, custom;
+} sampi_gpu_note;
+
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* OpenMP's numbers */
@@ -2240,6 +2246,7 @@ struct samp_gpu {
     sampi_gpu_result *result;
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
+    sampi_gpu_note *note;       /* [max_rows] */
     int32_t *called;            /* [max_rows] how many users' samplers a job has called */
     int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
     samp_token *token;          /* [max_rows] */
@@ -2457,6 +2464,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_TAKE(where, uint8_t, rows);
     SAMPI_TAKE(called, int32_t, rows);
     SAMPI_TAKE(verdict, int32_t, rows);
+    SAMPI_TAKE(note, sampi_gpu_note, rows);
     SAMPI_TAKE(token, samp_token, rows);
     SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
     SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
@@ -2575,24 +2583,23 @@ typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
     int n, head;                          /* the first `head` run on the device; 0: none */
     const char *why;                      /* not the others */
+    int status;                           /* what samp_status says of the chain */
+    bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
+    bool custom, draws;                   /* a sampler is the user's; one draws */
 } sampi_gpu_route;
 
-/* Append the active samplers of s; false if they are too many. */
-static bool sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
+/* One walk over a chain: all that has to be known of its samplers. */
+static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (!sampi_gpu_flatten(s->u.chain.item[i], r)) return false;
-    if (sampi_is_chain(s) || s->off) return true;
-    if (r->n == SAMPI_GPU_CHAIN) return false;
-    r->list[r->n++] = s;
-    return true;
-}
-
-static bool sampi_gpu_llama(const sampi_sampler *s)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_gpu_llama(s->u.chain.item[i])) return true;
-    return s->rng != SAMP_RNG_PHILOX;
+    if (!r->status) r->status = s->status;
+    r->llama |= s->rng != SAMP_RNG_PHILOX;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
+    if (sampi_is_chain(s)) return;
+    r->custom |= sampi_is_custom(s);
+    if (s->off) return;
+    r->draws |= s->kind->draws != 0;
+    r->crowded |= r->n == SAMPI_GPU_CHAIN;
+    if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
 /* After this sampler the array holds no masked tokens, and only those that are left. */
@@ -2629,15 +2636,14 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
-    r->n = r->head = 0;
-    r->why = NULL;
-    bool fits = sampi_gpu_flatten(s, r), selects = false;
-    if (gpu->mode == SAMPI_GPU_ON_CPU)
-        r->why = "no device";
-    else if (sampi_gpu_llama(s))
-        r->why = "llama.cpp's arithmetic";
-    else if (!fits)
-        r->why = "too many samplers";
+    bool selects = false;
+    r->n = r->head = r->status = 0;
+    r->llama = r->crowded = r->custom = r->draws = false;
+    sampi_gpu_flatten(s, r);
+    r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
+             : r->llama                    ? "llama.cpp's arithmetic"
+             : r->crowded                  ? "too many samplers"
+                                           : NULL;
     if (r->why) return;
     while (r->head < r->n && !selects && sampi_gpu_can(r, r->head)) selects = r->list[r->head++]->kind->selects;
     if (r->head == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
@@ -2697,6 +2703,7 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
     uint32_t lo = 0, n = job->n_ids;
+    if (n > 0 && list[n - 1] < id) lo = n; /* mostly they come in order */
     for (uint32_t hi = n; lo < hi;) {
         uint32_t mid = lo + (hi - lo) / 2;
         if (list[mid] < id)
@@ -2782,7 +2789,7 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
         case SAMPI_GPU_TAIL_FREE:
         case SAMPI_GPU_TYPICAL:
         case SAMPI_GPU_TOP_P:
-            step->d = sampi_ln(s->u.cut.p);
+            if (step->kind == SAMPI_GPU_MIN_P) step->d = sampi_ln(s->u.cut.p);
             step->share = sampi_share(s->u.cut.p);
             step->min_keep = s->u.cut.min_keep;
             break;
@@ -2855,19 +2862,16 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
         gpu->step[job->step + n++].kind = SAMPI_GPU_EXPORT;
     }
     job->n_steps = n;
-    for (uint32_t i = gpu->n_rules; i < rules; i++) {
-        uint32_t at = 0, hi = job->n_ids;
-        while (at < hi) {
-            uint32_t mid = at + (hi - at) / 2;
-            if (gpu->id[job->id + mid] < gpu->rule[i].id)
-                at = mid + 1;
-            else
-                hi = mid;
-        }
+    for (uint32_t i = gpu->n_rules, at = 0; i < rules; i++) { /* sorted within a step */
+        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
+        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
         gpu->rule[i].at = at;
     }
     gpu->row_of[gpu->n_jobs] = (uint32_t)row;
     gpu->verdict[gpu->n_jobs] = 0;
+    gpu->note[gpu->n_jobs].last = r->list[r->n - 1];
+    gpu->note[gpu->n_jobs].draws = r->draws;
+    gpu->note[gpu->n_jobs].custom = r->custom;
     gpu->called[gpu->n_jobs++] = 0;
     gpu->n_steps += n;
     gpu->n_rules = rules;
@@ -3098,30 +3102,38 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
+/* The state that the last sampler is left in. */
+static void sampi_gpu_learn(sampi_sampler *last, const sampi_gpu_result *res, samp_token token)
+{
+    if (last->kind == &SAMPI_MIROSTAT || last->kind == &SAMPI_MIROSTAT_V2) last->now.mu = res->value;
+    if (last->kind != &SAMPI_ADAPTIVE_P || !(last->u.adaptive.target >= 0.0f)) return;
+    last->now.pending = token;
+    last->now.pending_p = res->value;
+}
+
 /* A job's token into its chain: state, position, acceptance. */
 static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
+    const sampi_gpu_note *note = &gpu->note[job];
     sampi_sampler *s = (sampi_sampler *)chain;
     samp_token token = res->token;
     const uint64_t position = s->position;
-    sampi_gpu_route r;
     int status = res->status;
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    sampi_gpu_find_route(gpu, s, &r);
-    sampi_save_state(s);
+    if (note->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
     if (token < 0) {
+        sampi_gpu_route r;
+        sampi_gpu_find_route(gpu, s, &r);
         status = sampi_gpu_go_on(gpu, job, &r, s, &token);
     } else {
-        sampi_sampler *last = r.list[r.n - 1];
-        if (last->kind == &SAMPI_MIROSTAT || last->kind == &SAMPI_MIROSTAT_V2) last->now.mu = res->value;
-        if (last->kind == &SAMPI_ADAPTIVE_P && last->u.adaptive.target >= 0.0f)
-            last->now.pending = token, last->now.pending_p = res->value;
+        sampi_gpu_learn(note->last, res, token);
     }
-    if (!status && sampi_draws(s)) s->position++;
-    if (!status) status = samp_accept(chain, token);
+    if (!status && note->draws) s->position++;
+    if (!status && note->custom) status = sampi_accept(s, token, true);
+    if (!status) status = sampi_accept(s, token, false);
     if (status) {
         sampi_restore_state(s);
         s->position = position;
@@ -3131,20 +3143,36 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
+/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time. */
+static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
+{
+    const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
+    const sampi_sampler *next = r + 3 < n ? (const sampi_sampler *)rows[r + 3] : NULL;
+    const sampi_sampler *soon = r + 1 < n ? (const sampi_sampler *)rows[r + 1] : NULL;
+    if (far) __builtin_prefetch(far), __builtin_prefetch(&far->u);
+    if (next && sampi_is_chain(next)) __builtin_prefetch(next->u.chain.item);
+    for (int32_t i = 0; soon && sampi_is_chain(soon) && i < soon->u.chain.n; i++) {
+        const char *line = (const char *)soon->u.chain.item[i];
+        for (size_t k = 0; k < sizeof(sampi_sampler); k += 64) __builtin_prefetch(line + k);
+    }
+}
+
 /* Which rows go where: jobs are made of those for the device. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_steps = gpu->n_rules = gpu->n_ids = 0;
     for (size_t r = 0; r < l->n_rows; r++) {
         sampi_sampler *s = (sampi_sampler *)rows[r];
-        gpu->token[r] = samp_status(rows[r], NULL);
+        sampi_gpu_route route;
+        gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
+        sampi_gpu_prefetch(rows, r, l->n_rows);
+        if (s) sampi_gpu_find_route(gpu, s, &route);
+        if (s) gpu->token[r] = route.status;
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = 0;
         if (gpu->token[r]) continue;
         gpu->where[r] = 2;
         if (l->logprobs) continue;
-        sampi_gpu_route route;
-        sampi_gpu_find_route(gpu, s, &route);
         if (route.head && sampi_gpu_pack(gpu, s, &route, l, r)) gpu->where[r] = 1;
     }
 }
@@ -3173,6 +3201,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
             gpu->perf.n_mixed++;
         else
             gpu->perf.n_device++;
+        if (j + 1 < gpu->n_jobs) sampi_gpu_prefetch(rows, gpu->row_of[j + 1] - 1, logits->n_rows);
         gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
     }
     for (size_t r = 0; r < logits->n_rows; r++) {
