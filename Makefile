@@ -180,32 +180,40 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	   -L"$$cuda/lib64" -Wl,-rpath,"$$cuda/lib64" -lcudart -lstdc++ -lm; \
 	 ./$(GPU)/cuda_interop
 
-## test-gpu-host: the kernels themselves, run on the host, with long lists and short ones; contexts without a device
+## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
 test-gpu-host: $(GPU)/host $(GPU)/host_short
 	@set -e; for mode in "host host" "host_short host" "host cpu"; do set -- $$mode; \
 	  SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} ./$(GPU)/$$1 $$2 > $(GPU)/$$1.log || { cat $(GPU)/$$1.log; exit 1; }; \
 	  echo "== test_gpu $$mode: $$(sed -n 's/^  random batches: //p' $(GPU)/$$1.log)"; done
 
 $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm -lpthread
 
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 $< -o $@ -lm -lpthread
+	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
+
+## test-gpu-mutants: that test catches broken kernels (some minutes)
+test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
+	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
 
 ## deps-gpu: install gcc's offloading compiler for OFFLOAD
 deps-gpu:
 	@sh tests/deps.sh install gcc-offload-$(firstword $(subst -, ,$(OFFLOAD)))
 
-# The kernels under the sanitizers; the device code of both kinds, where its compiler can be had.
-ci-gpu: $(GPU)/san
-	SAMP_TEST_CASES=300 ./$(GPU)/san host | tail -n 1
+# The kernels under the sanitizers, and as OpenMP's simd loops in vectors of the host; the device code of both kinds, where its compiler can be had.
+ci-gpu: $(GPU)/san $(GPU)/host_simd
+	@for t in san host_simd; do echo "== test_gpu $$t"; SAMP_TEST_CASES=300 ./$(GPU)/$$t host > $(GPU)/$$t.log 2>&1 \
+	  || { cat $(GPU)/$$t.log; exit 1; }; done
 	@for target in amdgcn-amdhsa nvptx-none; do \
 	  if $(MAKE) -s deps-gpu OFFLOAD=$$target > $(GPU)/deps.log 2>&1; then \
 	    $(MAKE) -s -B gpu OFFLOAD=$$target WARN="$(WARN) -Werror" || exit 1; \
 	  else echo "ci-gpu: SKIPPED $$target: its compiler can't be installed here"; fi; done
 
 $(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lm
+	gcc -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all $(C11) $< -o $@ -lm -lpthread
+
+$(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
+	gcc -O3 -march=native -fopenmp -foffload=disable -ffp-contract=fast $(C11) $< -o $@ -lm
 
 # ---------------------------------------------------------------------------------------------------- benchmarks
 
@@ -246,5 +254,5 @@ $(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu test-gpu-host test-gpu-cuda deps-gpu ci-gpu test-fused-long fuzz-regress fuzz test-sanitize \
-        test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
+        gpu test-gpu bench-gpu test-gpu-host test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
+        test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

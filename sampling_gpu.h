@@ -191,12 +191,14 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_UNROLL(n)
 #endif
 
-#define SAMPI_GROUP   1024 /* elements: 32 of each lane, its "cell" */
-#define SAMPI_TEAMS   1024 /* more than that cost libgomp an allocation per launch */
-#define SAMPI_STEPS   24   /* samplers of a row */
-#define SAMPI_RULES   1024 /* changed logits of a row */
-#define SAMPI_FOLD    1024 /* maxima that a threshold is searched among */
-#define SAMPI_BUCKETS 2048 /* of a histogram */
+#ifndef SAMPI_TEAMS
+#define SAMPI_TEAMS 1024 /* more than that cost libgomp an allocation per launch */
+#endif
+#define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
+#define SAMPI_STEPS   24                                              /* samplers of a row */
+#define SAMPI_RULES   1024                                            /* changed logits of a row */
+#define SAMPI_FOLD    1024                                            /* maxima that a threshold is searched among */
+#define SAMPI_BUCKETS 2048                                            /* of a histogram */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");

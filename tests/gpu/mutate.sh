@@ -1,0 +1,51 @@
+#!/bin/sh
+# Break the kernels of sampling_gpu.h one by one: test_gpu host must fail each time. Usage: mutate.sh DIR
+set -eu
+dir=$1
+mkdir -p "$dir/mutant/tests/gpu" "$dir/mutant/tests/fuzz"
+cp sampling.h "$dir/mutant/"
+cp tests/gpu/test_gpu.c "$dir/mutant/tests/gpu/"
+cp tests/fuzz/case.h "$dir/mutant/tests/fuzz/"
+
+n=0 survived=0
+mutant() { # a text that occurs, what stands there instead
+    awk -v from="$1" -v to="$2" '{ i = index($0, from); if (i && !done) { done = 1
+        $0 = substr($0, 1, i - 1) to substr($0, i + length(from)) } print } END { exit !done }' \
+        sampling_gpu.h > "$dir/mutant/sampling_gpu.h" || { echo "mutate: not found: $1" >&2; exit 1; }
+    ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 "$dir/mutant/tests/gpu/test_gpu.c" -o "$dir/mutant/test" \
+        -lm -lpthread
+    n=$((n + 1))
+    if SAMP_TEST_CASES=600 timeout 60 "$dir/mutant/test" host > "$dir/mutant/log" 2>&1; then
+        echo "mutate: survived: $1  ->  $2"
+        survived=$((survived + 1))
+    fi
+}
+
+mutant 'bad |= x[i] != x[i];' ''
+mutant 'best = m > best ? m : best;' 'best = m;'
+mutant 'pairs = v->pairs && full;' 'pairs = v->pairs;'
+mutant 'bool out = at > last;' 'bool out = false;'
+mutant '__atomic_fetch_or(&hole[at / 32], 1u << at % 32' '__atomic_fetch_or(&hole[at / 32], 1u << at % 31'
+mutant 'bound >= -FLT_MAX && bound >= bar' 'bound >= -FLT_MAX && bound > bar'
+mutant 's2 += sampi_weighted(w, max, l);' 's2 += w;'
+mutant 'low = l < low ? l : low;' ''
+mutant 's2 += (w >> 20) * (w & 0xFFFFF);' ''
+mutant 'if (code < lo || code > hi) break;' 'if (code < lo || code >= hi) break;'
+mutant 'item[i].key <= until' 'item[i].key < until'
+mutant 'code == score && item[i].key >= key' 'code == score && item[i].key > key'
+mutant 'hi = mid, upto = p.count;' 'hi = mid, upto = p.count - 1;'
+mutant 'while (x[i] <= *t)' 'while (x[i] < *t)'
+mutant 'sampi_gpu_id(item[i].key) <= mid ? q[i] : 0' 'sampi_gpu_id(item[i].key) < mid ? q[i] : 0'
+mutant 'st->complete = st->listed && st->floor <= key;' 'st->complete = st->listed;'
+mutant 'if (other > bucket) bucket = other;' ''
+mutant 'hole[(uint32_t)id[i] / 32] = 0;' '(void)id;'
+mutant 'if (at / SAMPI_GROUP == group) q[at - base]' 'if (0) q[at - base]'
+mutant 'if ((uint32_t)id[i] / SAMPI_GROUP == g) all +=' 'if (0) all +='
+mutant 'for (uint32_t k = i; k < n && rule[k].id == rule[i].id; k++)' 'for (uint32_t k = i; k < i + 1; k++)'
+mutant 'if (lo > keep) keep = lo;' ''
+mutant 'a->done[team] != mark' 'true'
+mutant 'st->bar = -INFINITY;' ''
+mutant 'sampi_gpu_ordered(h, 2, mean);' ''
+mutant 'p_set ? (float)(sampi_exp(res->p_max' 'false ? (float)(sampi_exp(res->p_max'
+echo "mutate: $n mutants, $survived survived"
+[ "$survived" = 0 ]
