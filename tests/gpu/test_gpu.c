@@ -142,7 +142,7 @@ static bool stage_free(stage *t, bool good, const char *what)
            what, t->n_rows, t->n_tokens, sum.n_device, sum.n_mixed, sum.n_cpu, sum.n_declined, sum.n_passes,
            sum.n_launches, good ? "" : ": FAILED");
     fflush(stdout);
-    if (good && !no_kernels && t->n_rows > 100 && sum.n_device < t->n_rows / 3) {
+    if (good && !no_kernels && t->n_rows > 100 && sum.n_device + sum.n_mixed < t->n_rows / 3) {
         printf("  the kernels have hardly run: FAILED\n");
         good = false;
     }
@@ -335,6 +335,43 @@ static bool smallest_shapes(void)
             free_chains(&t, l.n_rows);
         }
     return stage_free(&t, good, "smallest shapes");
+}
+
+/* top_n_sigma cuts at one of the tokens, so that the last bits of the variance decide; a sampler that looks at all that
+   is left makes the difference show. */
+static bool sigma_at_the_cut(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    custom spy = { CUSTOM_SPY, 0, -1 };
+    for (int i = 0; i < 300 && good; i++) {
+        source s = source_seed(900 + (uint64_t)i);
+        double sum = 0.0, squares = 0.0, max = -1e9;
+        float x[1500];
+        samp_logits l;
+        memset(&l, 0, sizeof l);
+        l.data = t.data;
+        l.n_rows = 1;
+        l.n_vocab = 1100 + below(&s, 400);
+        for (size_t k = 0; k < l.n_vocab; k++) {
+            x[k] = (float)normal(&s);
+            store(SAMP_F32, t.data, k, x[k]);
+            sum += (double)x[k];
+            squares += (double)x[k] * (double)x[k];
+            max = (double)x[k] > max ? (double)x[k] : max;
+        }
+        double n = (double)l.n_vocab, sigma = sqrt(squares / n - sum / n * (sum / n));
+        samp_sampler *chain = samp_chain_init();
+        samp_chain_add(chain, samp_init_top_n_sigma((float)((max - (double)x[below(&s, l.n_vocab)]) / sigma)));
+        samp_chain_add(chain, samp_init_top_k(i % 2 ? 60 : 2000));
+        samp_chain_add(chain, custom_make(spy));
+        samp_chain_add(chain, samp_init_dist((uint64_t)i));
+        t.steps[0] = chain;
+        t.fast[0] = samp_clone(chain);
+        good = play_batch(&t, 0, &l);
+        free_chains(&t, 1);
+    }
+    return stage_free(&t, good, "top_n_sigma at the cut");
 }
 
 /* The chains of the benchmark on rows of a real size, peaked, flat, all equal and real. */
@@ -677,6 +714,7 @@ static bool errors(void)
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
+    X(sigma_at_the_cut)                                                                                              \
     X(sides_change)                                                                                                  \
     X(long_rows)
 
