@@ -450,6 +450,11 @@ SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
 }
 
+SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
+{
+    return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
+}
+
 /* Elements t [first, first + n) of a lane's cell, n a constant: masked ones, those taken out, and what lies behind the
    end of the row are -inf. All reads are under way before the first is waited for. */
 SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, int first, const int n, float *x)
@@ -465,10 +470,8 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
         SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[i] = p[(first / 2 + i) * SAMPI_WARP];
         SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++)
         {
-            bool half = v->type == SAMP_F16;
-            x[2 * i] = half ? sampi_f16_to_f32((uint16_t)u[i]) : sampi_bf16_to_f32((uint16_t)u[i]);
-            x[2 * i + 1] = half ? sampi_f16_to_f32((uint16_t)(u[i] >> 16))
-                                : sampi_bf16_to_f32((uint16_t)(u[i] >> 16));
+            x[2 * i] = sampi_gpu_half(u[i] & 0xFFFF, v->type);
+            x[2 * i + 1] = sampi_gpu_half(u[i] >> 16, v->type);
         }
     } else {
         SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
@@ -587,7 +590,25 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     {
         float best = -INFINITY;
         bool bad = false;
-        for (uint32_t g = first; g < end; g++) {
+        uint32_t g = first;
+        for (; v.pairs && !v.mask && !v.hole && g + 2 <= end && (g + 2) * SAMPI_GROUP <= v.n; g += 2) {
+            const uint32_t *p = (const uint32_t *)(const void *)v.data + g * (SAMPI_GROUP / 2) + (uint32_t)lane;
+            uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
+            float m[2] = { -INFINITY, -INFINITY };
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
+                bad |= x != x || y != y;
+                x = y > x ? y : x;
+                m[i / 16] = x > m[i / 16] ? x : m[i / 16];
+            }
+            cell[g * SAMPI_WARP + (uint32_t)lane] = m[0];
+            cell[(g + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
+            best = m[0] > best ? m[0] : best;
+            best = m[1] > best ? m[1] : best;
+        }
+        for (; g < end; g++) {
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, g, lane, 0, 32, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
@@ -616,7 +637,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
     const int32_t want = st->want;
     const float max = st->max, bar = want == SAMPI_PASS_GATHER ? sampi_gpu_logit(st->floor) : st->bar;
     const uint64_t lo = st->search.lo, hi = st->search.hi, floor = st->floor;
-    const bool by_score = st->search.by_score;
+    const bool by_score = st->search.by_score, weighing = st->search.mass != 0;
     const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
     const double scale = st->scale, mean = st->search.mean;
     const sampi_gpu_op *op = st->op;
@@ -671,7 +692,8 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
                         take = want == SAMPI_PASS_BUCKET;
                         if (take) break;
                         __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
-                        __atomic_fetch_add(&mass[(code - lo) >> shift], sampi_weight(max, l), __ATOMIC_RELAXED);
+                        w = weighing ? sampi_weight(max, l) : 0;
+                        if (w) __atomic_fetch_add(&mass[(code - lo) >> shift], w, __ATOMIC_RELAXED);
                         break;
                     case SAMPI_PASS_DRAW: q += sampi_envelope(max, l); break;
                     default: break;

@@ -23,6 +23,8 @@ mutant() { # a text that occurs, what stands there instead
 
 mutant 'bad |= x[i] != x[i];' ''
 mutant 'best = m > best ? m : best;' 'best = m;'
+mutant 'm[i / 16] = x > m[i / 16] ? x : m[i / 16];' 'm[i / 16] = x;'
+mutant 'bad |= x != x || y != y;' 'bad |= x != x;'
 mutant 'pairs = v->pairs && full;' 'pairs = v->pairs;'
 mutant 'bool out = at > last;' 'bool out = false;'
 mutant '__atomic_fetch_or(&hole[at / 32], 1u << at % 32' '__atomic_fetch_or(&hole[at / 32], 1u << at % 31'
