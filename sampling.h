@@ -1838,6 +1838,7 @@ SAMPI_INLINE SAMPI_T void sampi_sums_as_avx2(const float *x, size_t n, float r, 
         __m256 v = sampi_load_avx2(x + i, n - i), l = _mm256_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, low, _CMP_GE_OQ)));
         __m256i in = _mm256_castps_si256(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
+#pragma GCC unroll 2
         for (int half = 0; half < 2; half++) {
             __m256d d,
                 w = sampi_weight_avx2(half ? _mm256_extractf128_ps(l, 1) : _mm256_castps256_ps128(l), vmax, &d);
@@ -2285,6 +2286,7 @@ SAMPI_T static void sampi_probs_avx512(const float *x, size_t n, float max, doub
     for (size_t i = 0; i < n; i += 16) {
         __m512 l = sampi_load_avx512(x + i, n - i);
         __mmask16 in = _mm512_cmp_ps_mask(l, _mm512_set1_ps(-FLT_MAX), _CMP_GE_OQ);
+#pragma GCC unroll 2
         for (int half = 0; half < 2; half++) {
             __m512d d, power,
                 e = sampi_exp_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
@@ -2320,6 +2322,7 @@ SAMPI_INLINE SAMPI_T void sampi_sums_as_avx512(const float *x, size_t n, float r
         __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
         sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
         unsigned in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
+#pragma GCC unroll 2
         for (int half = 0; half < 2; half++) {
             __m512d d, w = sampi_weight_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
                                                     : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
@@ -2658,6 +2661,7 @@ SAMPI_INLINE void sampi_sums_as_neon(const float *x, size_t n, float r, float ma
         float32x4_t v = sampi_load_neon(x + i, n - i), l = vmulq_n_f32(v, r);
         count = vsubq_u32(count, vcgeq_f32(v, vdupq_n_f32(-FLT_MAX)));
         int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(v, vdupq_n_f32(least)));
+#pragma GCC unroll 2
         for (int half = 0; half < 2; half++) {
             float64x2_t d,
                 w = sampi_weight_neon(half ? vcvt_high_f64_f32(l) : vcvt_f64_f32(vget_low_f32(l)), vmax, &d);

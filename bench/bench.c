@@ -16,6 +16,7 @@ static const char usage[] = "usage: bench [options]                 lists are se
                             "  --rounds N      rounds of which the median is taken (7)\n"
                             "  --rows N        rows in rotation (24)\n"
                             "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
+                            "  --passes        what the kernels cost, each over whole rows, in place of the cases\n"
                             "  --quick         128,256 tokens, peaked, the best instruction set, 3 rounds\n"
                             "  --csv FILE      write the figures there too\n";
 
@@ -159,6 +160,67 @@ static void run_batches(const setting *s, bench_logits kind, size_t n)
     free(rows.data);
 }
 
+/* ==== What the kernels cost ================================================================================
+ * A case is at least the passes that it takes, so these tell where a time comes from. */
+
+static const char *const pass_name[] = { "maxima",       "moments", "envelope", "sweep",      "sum of Z",
+                                         "Z and spread", "weights", "probs",    "maxima f16", "maxima bf16" };
+enum { N_PASSES = sizeof pass_name / sizeof *pass_name };
+
+typedef struct pass_job {
+    sampi_work *work;
+    int pass;
+    uint32_t sum; /* so that no compiler leaves a call out */
+} pass_job;
+
+static void run_pass(void *self, const float *row, size_t n)
+{
+    pass_job *job = self;
+    const sampi_kernels *k = sampi_use();
+    sampi_work *work = job->work;
+    sampi_sums sums = { 20.0f, 0, 0, 0, 0 }; /* above every row's maximum */
+    double z = 0.0, moment[3] = { 0.0, 0.0, 0.0 };
+    switch (job->pass) {
+        case 0: z = (double)k->maxima(row, SAMP_F32, NULL, n, work->line); break;
+        case 1: k->moments(row, n, 0.0f, moment); break;
+        case 2: k->envelope(row, n, 1.25f, 20.0f, -FLT_MAX, work->sum); break;
+        case 3: k->sweep(row, n, 1.25f, 20.0f, &z, &moment[0]); break;
+        case 4: k->sums(row, n, 1.25f, 20.0f, INFINITY, false, &sums); break;
+        case 5: k->sums(row, n, 1.25f, 20.0f, INFINITY, true, &sums); break;
+        case 6: k->weights(row, n, 20.0f, work->w); break;
+        case 7: k->probs(row, n, 20.0f, 1e12, work->x); break;
+        case 8: z = (double)k->maxima(row, SAMP_F16, NULL, n, work->line); break;
+        default: z = (double)k->maxima(row, SAMP_BF16, NULL, n, work->line); break;
+    }
+    job->sum += (uint32_t)(sums.z >> 40) + (z > moment[0]);
+}
+
+static void run_passes(const setting *s, bench_logits kind, size_t n)
+{
+    bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
+    bench_floor floor = bench_pick_floor(&rows);
+    bench_job floor_job = bench_floor_job(&floor);
+    sampi_sampler *owner = (sampi_sampler *)samp_init_greedy();
+    if (!owner || samp_reserve(&owner->base, n)) bench_fail("out of memory", NULL);
+    print_heading(bench_logits_name[kind], n, &floor);
+    for (int pass = 0; pass < N_PASSES; pass++)
+        for (int k = 0; k < s->n_isa; k++) {
+            pass_job own = { &owner->work, pass, 0 };
+            bench_job job = { run_pass, &own, 0 };
+            contender c = { .isa = s->isa[k] };
+            bench_series floor_us = { { 0.0 }, 0 };
+            use_isa(s->isa[k]);
+            for (int round = 0; round < s->o.rounds; round++) {
+                bench_put(&c.us, bench_round(&job, &rows, BLOCK_US));
+                bench_put(&floor_us, bench_round(&floor_job, &rows, BLOCK_US));
+            }
+            print_line(s, pass_name[pass], bench_logits_name[kind], n, &c, bench_median(&floor_us));
+        }
+    use_isa(NULL);
+    samp_free(&owner->base);
+    free(rows.data);
+}
+
 static void run_rows(const setting *s, bench_logits kind, size_t n)
 {
     bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
@@ -189,7 +251,7 @@ int main(int argc, char **argv)
     bench_print_machine(&s.o, s.ghz);
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
-            if (bench_listed(s.o.logits, bench_logits_name[kind])) run_rows(&s, kind, n);
+            if (bench_listed(s.o.logits, bench_logits_name[kind])) (s.o.passes ? run_passes : run_rows)(&s, kind, n);
     bench_print_quiet(start, cpu);
     if (s.csv && fclose(s.csv)) bench_fail("cannot write", s.o.csv);
     return 0;

@@ -60,7 +60,7 @@ static inline void *bench_alloc(size_t size)
 typedef struct bench_options {
     const char *cases, *logits, *isa, *sizes, *csv, *real, *library;
     int rounds, rows;
-    bool quick, all;
+    bool quick, all, passes;
 } bench_options;
 
 static inline bool bench_listed(const char *list, const char *name)
@@ -106,6 +106,8 @@ static inline bench_options bench_parse(int argc, char **argv, const char *usage
             o.quick = true;
         else if (!strcmp(name, "--all"))
             o.all = true;
+        else if (!strcmp(name, "--passes"))
+            o.passes = true;
         else if (name[0] != '-' && !o.library)
             o.library = name;
         else {
@@ -415,7 +417,7 @@ static inline samp_sampler *bench_default_chain(const stage *g, size_t n_vocab)
 
 static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
 {
-    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL };
+    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL, NULL };
     int32_t n = (int32_t)n_vocab;
     switch (g->kind) {
         case LOGIT_BIAS: return samp_init_logit_bias(n, g->k, bench_biases(n_vocab));
