@@ -50,8 +50,8 @@
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
      - a sampler of your own comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
-   samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device itself, see
-   samp_gpu_data. samp_gpu_plan tells.
+   samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
+   itself, see samp_gpu_data. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
        SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 80 bytes each per row.

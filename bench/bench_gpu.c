@@ -1,7 +1,7 @@
 /* bench_gpu.c -- wall time of samp_gpu_sample_batch, from logits in device memory to tokens on the host, state and
- * acceptance included: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Beside each figure
- * stands its ratio to the floor: an empty kernel, one small copy to the device and one back, measured in the same run.
- * Before a figure is taken, the tokens of its first rows are compared with the CPU's.
+ * acceptance included: rows x vocabularies x types x chains x kinds of rows, medians after a warm-up. Beside each
+ * figure stands its ratio to the floor: an empty kernel, one small copy to the device and one back, measured in the
+ * same run. Before a figure is taken, the tokens of its first rows are compared with the CPU's.
  *
  *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: the kernels on the host, to see that
  *                                    this program works; its figures mean nothing */

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Look at the device code for what must not be there: the device's malloc, products contracted to f32 fma, values spilled
-# to local memory; and for what must: 32 loads under way at once. ptxas, where there is one, assembles it.
+# Look at the device code for what must not be there: the device's malloc, products contracted to f32 fma, values
+# spilled to local memory; and for what must: 32 loads under way at once. ptxas, where there is one, assembles it.
 # Usage: inspect.sh OFFLOAD DIR
 set -eu
 offload=$1 dir=$2 here=$PWD

@@ -12,8 +12,8 @@ mutant() { # a text that occurs, what stands there instead
     awk -v from="$1" -v to="$2" '{ i = index($0, from); if (i && !done) { done = 1
         $0 = substr($0, 1, i - 1) to substr($0, i + length(from)) } print } END { exit !done }' \
         sampling_gpu.h > "$dir/mutant/sampling_gpu.h" || { echo "mutate: not found: $1" >&2; exit 1; }
-    ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 "$dir/mutant/tests/gpu/test_gpu.c" -o "$dir/mutant/test" \
-        -lm -lpthread
+    ${CC:-cc} -std=c11 -O1 -w -I"$dir/mutant" -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 \
+        "$dir/mutant/tests/gpu/test_gpu.c" -o "$dir/mutant/test" -lm -lpthread
     n=$((n + 1))
     if SAMP_TEST_CASES=600 timeout 60 "$dir/mutant/test" host > "$dir/mutant/log" 2>&1; then
         echo "mutate: survived: $1  ->  $2"
