@@ -46,7 +46,7 @@ mutant 'if ((uint32_t)id[i] / SAMPI_GROUP == g) all +=' 'if (0) all +='
 mutant 'for (uint32_t k = i; k < n && rule[k].id == rule[i].id; k++)' 'for (uint32_t k = i; k < i + 1; k++)'
 mutant 'if (lo > keep) keep = lo;' ''
 mutant 'a->done[team] != mark' 'true'
-mutant 'st->bar = -INFINITY;' ''
+mutant 'st->bar = -INFINITY;' 'st->bar = 0.0f;'
 mutant 'sampi_gpu_ordered(h, 2, mean);' ''
 mutant 'p_set ? (float)(sampi_exp(res->p_max' 'false ? (float)(sampi_exp(res->p_max'
 echo "mutate: $n mutants, $survived survived"

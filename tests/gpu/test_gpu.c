@@ -337,6 +337,29 @@ static bool smallest_shapes(void)
     return stage_free(&t, good, "smallest shapes");
 }
 
+/* A NaN is found wherever it is, in every type. */
+static bool nan_anywhere(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    for (int type = 0; type < N_DTYPES && good; type++)
+        for (size_t at = 0; at < 3074 && good; at += 53) {
+            samp_logits l;
+            memset(&l, 0, sizeof l);
+            l.data = t.data;
+            l.dtype = dtypes[type];
+            l.n_rows = 1;
+            l.n_vocab = 3074;
+            for (size_t k = 0; k < l.n_vocab; k++) store(l.dtype, t.data, k, (float)(k % 17));
+            store(l.dtype, t.data, at, NAN);
+            t.steps[0] = samp_init_dist(1);
+            t.fast[0] = samp_clone(t.steps[0]);
+            good = play_batch(&t, type, &l);
+            free_chains(&t, 1);
+        }
+    return stage_free(&t, good, "NaN anywhere");
+}
+
 /* top_n_sigma cuts at one of the tokens, so that the last bits of the variance decide; a sampler that looks at all that
    is left makes the difference show. */
 static bool sigma_at_the_cut(void)
@@ -714,6 +737,7 @@ static bool errors(void)
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
+    X(nan_anywhere)                                                                                                  \
     X(sigma_at_the_cut)                                                                                              \
     X(sides_change)                                                                                                  \
     X(long_rows)
