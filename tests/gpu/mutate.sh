@@ -48,6 +48,6 @@ mutant 'if (lo > keep) keep = lo;' ''
 mutant 'a->done[team] != mark' 'true'
 mutant 'st->bar = -INFINITY;' 'st->bar = 0.0f;'
 mutant 'sampi_gpu_ordered(h, 2, mean);' ''
-mutant 'p_set ? (float)(sampi_exp(res->p_max' 'false ? (float)(sampi_exp(res->p_max'
+mutant 'res->p_set ? (float)(sampi_exp(' 'false ? (float)(sampi_exp('
 echo "mutate: $n mutants, $survived survived"
 [ "$survived" = 0 ]

@@ -343,13 +343,13 @@ static bool nan_anywhere(void)
     stage t;
     bool good = stage_make(&t);
     for (int type = 0; type < N_DTYPES && good; type++)
-        for (size_t at = 0; at < 3074 && good; at += 53) {
+        for (size_t at = 0; at < 12290 && good; at += 211) {
             samp_logits l;
             memset(&l, 0, sizeof l);
             l.data = t.data;
             l.dtype = dtypes[type];
             l.n_rows = 1;
-            l.n_vocab = 3074;
+            l.n_vocab = 12290;
             for (size_t k = 0; k < l.n_vocab; k++) store(l.dtype, t.data, k, (float)(k % 17));
             store(l.dtype, t.data, at, NAN);
             t.steps[0] = samp_init_dist(1);
@@ -386,7 +386,7 @@ static bool sigma_at_the_cut(void)
         double n = (double)l.n_vocab, sigma = sqrt(squares / n - sum / n * (sum / n));
         samp_sampler *chain = samp_chain_init();
         samp_chain_add(chain, samp_init_top_n_sigma((float)((max - (double)x[below(&s, l.n_vocab)]) / sigma)));
-        samp_chain_add(chain, samp_init_top_k(i % 2 ? 60 : 2000));
+        samp_chain_add(chain, i % 3 ? samp_init_top_k(i % 2 ? 60 : 2000) : samp_init_top_p(0.97f, 1));
         samp_chain_add(chain, custom_make(spy));
         samp_chain_add(chain, samp_init_dist((uint64_t)i));
         t.steps[0] = chain;
