@@ -1328,14 +1328,18 @@ static size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t
 
 static float sampi_maxima_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    float max = -INFINITY;
+    float max = -INFINITY, buf[SAMPI_LINE];
     bool nan = false;
     for (size_t i = 0; i < (n + SAMPI_TILE - 1) / SAMPI_TILE * 16; i++) line[i] = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        float v = sampi_element(x, dtype, mask, i), *m = &line[i / SAMPI_LINE];
-        nan |= v != v;
-        if (v > *m) *m = v;
-        if (v > max) max = v;
+    for (size_t i = 0; i < n; i += SAMPI_LINE, line++) {
+        size_t len = n - i < SAMPI_LINE ? n - i : SAMPI_LINE;
+        const float *v = dtype == SAMP_F32 && !mask ? (const float *)x + i : buf;
+        if (v == buf) sampi_fetch_scalar(x, dtype, mask, i, len, buf);
+        for (size_t j = 0; j < len; j++) {
+            nan |= v[j] != v[j];
+            if (v[j] > *line) *line = v[j];
+        }
+        if (*line > max) max = *line;
     }
     return nan ? NAN : max;
 }
@@ -1554,8 +1558,6 @@ SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx2(const void *x, samp_dtype dtype,
     __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
     size_t i = 0, half = SAMPI_TILE / 2;
     for (; i + half <= n; i += half, line += 8) {
-        for (size_t j = 0; j < half * SAMPI_SIZE_OF(dtype); j += 64)
-            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
         int kind = mask ? sampi_mask_kind(mask + i / 32, half / 32) : 2;
         __m256 v = _mm256_set1_ps(-INFINITY);
         if (kind == 2)
@@ -2049,8 +2051,6 @@ SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx512(const void *x, samp_dtype dtyp
     __mmask16 nan = 0;
     size_t i = 0;
     for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, line += 16) {
-        for (size_t j = 0; j < SAMPI_TILE * SAMPI_SIZE_OF(dtype); j += 64)
-            _mm_prefetch((const char *)x + i * SAMPI_SIZE_OF(dtype) + j + SAMPI_AHEAD, _MM_HINT_T0);
         int kind = mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
         __m512 v = _mm512_set1_ps(-INFINITY);
         if (kind == 2)
