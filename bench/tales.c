@@ -55,7 +55,8 @@ typedef struct {
 static const option options[] = {
     {{"--prompt", "-p"},  TEXT, OWN(prompt),  "how the story begins; the word --prompt may be left out"},
     {{"--length", "-n"},  SIZE, OWN(length),  "tokens to add; a full context slides"},
-    {{"--parallel"},      SIZE, OWN(parallel), "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
+    {{"--parallel"},      SIZE, OWN(parallel),
+                               "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
     {{"--model", "-m"},   TEXT, OWN(model),   "the model's file"},

@@ -1,4 +1,4 @@
-/* makers.h - one constructor call of each sampler that several tests build chains of. Define N, the vocabulary, before. */
+/* makers.h - one constructor call of each sampler that several tests build chains of. Define N, the vocabulary, first. */
 #ifndef MAKERS_H
 #define MAKERS_H
 
