@@ -14,7 +14,7 @@ flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
 # test | function | what is wrong with it | sed's s command, within that function only
 list() {
     cat <<'END'
-fused|sampi_maxima_scalar|no look for NaN|s/nan |= v != v;//
+fused|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
 fused|sampi_count_scalar|> instead of >=|s/>= least/> least/
 fused|sampi_collect_scalar|> instead of >=|s/>= least/> least/
 fused|sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
@@ -44,7 +44,7 @@ batch|sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)
 batch|sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch|sampi_mask_kind|one clear bit in a tile is not seen|s/all &= mask\[i\]/all \&= mask[0]/
 batch|sampi_mask_kind|one set bit in a tile is not seen|s/any |= mask\[i\]/any |= mask[0]/
-batch|sampi_maxima_scalar|lines of 8|s/i \/ SAMPI_LINE\]/i \/ 8]/
+batch|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
 batch|sampi_row8_avx2|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
 batch|sampi_row8_avx2|half of the f64 elements twice|s/x + i + 4)/x + i)/
 batch|sampi_row8_avx2|bf16 by a bit|s/cvtepu16_epi32(h), 16/cvtepu16_epi32(h), 15/
