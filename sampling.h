@@ -5518,6 +5518,21 @@ static float sampi_unscale(float l, float r)
 
 static sampi_change *sampi_changes(const sampi_row *row) { return row->work->change; }
 
+/* Where the change of this token is, or belongs. */
+static size_t sampi_change_at(const sampi_row *row, samp_token id)
+{
+    const sampi_change *change = sampi_changes(row);
+    size_t lo = 0, hi = row->n_change;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (change[mid].id < id)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
 
 /* NaN, +infinity, all masked: what every sampler checks first. */
@@ -5731,14 +5746,7 @@ static int sampi_keep_first(sampi_row *row, size_t keep)
 static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
 {
     const sampi_change *change = sampi_changes(row);
-    size_t c = 0, hi = row->n_change, end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
-    while (c < hi) {
-        size_t mid = (c + hi) / 2;
-        if ((size_t)change[mid].id < at)
-            c = mid + 1;
-        else
-            hi = mid;
-    }
+    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
     if (row->x && (c == row->n_change || (size_t)change[c].id >= end)) {
         *piece = row->x + at;
         if (c == row->n_change || (size_t)change[c].id >= row->n) return row->n - at;
@@ -5919,13 +5927,7 @@ static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *
         const sampi_change *change = sampi_changes(row);
         if ((size_t)id >= row->n) return false;
         *x = sampi_at(row, (size_t)id) + 0.0f;
-        for (hi = row->n_change; lo < hi;) {
-            size_t mid = (lo + hi) / 2;
-            if (change[mid].id < id)
-                lo = mid + 1;
-            else
-                hi = mid;
-        }
+        lo = sampi_change_at(row, id);
         if (lo < row->n_change && change[lo].id == id) *x = change[lo].x;
         return true;
     }
@@ -6739,6 +6741,15 @@ typedef struct sampi_job {
     bool accept;
 } sampi_job;
 
+/* The row as given: dense, nothing known of it yet. */
+static sampi_row sampi_row_of(const sampi_job *job)
+{
+    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
+                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
+    return row;
+}
+
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
@@ -6890,9 +6901,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_sampler *s = job->s;
-    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
-    sampi_row row = { sampi_use(), job->work, &s->perf, x,    job->data, job->mask, job->dtype,
-                      NULL,        job->n,    1.0f,     0.0f, -FLT_MAX,  false,     0 };
+    sampi_row row = sampi_row_of(job);
     int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
     if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
         return sampi_draw_part_fast(job, member, n_members, &row, token);
@@ -6992,9 +7001,7 @@ static samp_token sampi_draw_any(const sampi_job *job)
 /* Of the logits as given. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
-    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
-    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
-                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
+    sampi_row row = sampi_row_of(job);
     if (sampi_learn(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 

@@ -21,7 +21,7 @@ static int nothing_apply(samp_sampler *s, samp_token_data_array *cur)
     (void)cur;
     return SAMP_OK;
 }
-static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL };
+static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL, NULL };
 static samp_sampler *make_custom(void) { return samp_init_custom(&nothing, NULL); }
 static samp_sampler *make_penalties(void) { return samp_init_penalties(10, 1.3f, 0.2f, 0.1f); }
 static samp_sampler *make_dry(void) { return samp_init_dry(NULL, 64, 0.8f, 1.75f, 1, -1, NULL, 0); }
@@ -486,7 +486,7 @@ static int clone_apply(samp_sampler *s, samp_token_data_array *cur)
     cloned = samp_clone((samp_sampler *)s->ctx);
     return SAMP_OK;
 }
-static const samp_sampler_i cloner = { NULL, NULL, clone_apply, NULL, NULL, NULL };
+static const samp_sampler_i cloner = { NULL, NULL, clone_apply, NULL, NULL, NULL, NULL };
 
 static void test_clone_within(void **state)
 {
