@@ -442,7 +442,7 @@ SAMP_API samp_sampler *samp_chain_init(void);
 /* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
               else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in the chain already, or contains it, and nothing has changed. */
+              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
@@ -3086,6 +3086,9 @@ struct sampi_sampler {
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
+    sampi_sampler *owner;            /* the chain it is in, or NULL */
+    size_t serial;                   /* no other sampler has it; */
+    uint64_t n_edits;                /* with position it tells who keeps a copy whether that is up to date */
     sampi_state now, before;
     sampi_work work; /* of the sampler that samp_sample was called on */
     size_t in_batch; /* its row in the batch under way */
@@ -3142,6 +3145,18 @@ static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_custom(const sampi_sampler *s);
 static bool sampi_is_chain(const sampi_sampler *s);
+
+/* Something other than drawing has changed s, and so the chains it is in. */
+static void sampi_edited(sampi_sampler *s)
+{
+    for (; s; s = s->owner) s->n_edits++;
+}
+
+static size_t sampi_next_serial(void)
+{
+    static size_t last;
+    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+}
 
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
@@ -3201,6 +3216,7 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
     memset(s, 0, size);
     *s = *t;
     memcpy(s->part, part, sizeof part);
+    s->serial = sampi_next_serial();
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
@@ -3967,11 +3983,18 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
 }
 
 /* The target of this draw, moved against the average so far. */
-static float sampi_adaptive_p_aim(const sampi_sampler *s)
+static float sampi_aim(float target, float sum, float total)
 {
-    float target = s->u.adaptive.target, a = target + target - s->u.adaptive.sum / s->u.adaptive.total;
+    float a = target + target - sum / total;
     return a < 0.0f ? 0.0f : a > 1.0f ? 1.0f : a;
 }
+static float sampi_adaptive_p_aim(const sampi_sampler *s)
+{
+    return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
+}
+
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x) { return sampi_roundf(decay * sum) + x; }
 
 static float sampi_adaptive_p_logit(float p, float aim)
 {
@@ -4004,8 +4027,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 {
     if (token == s->now.pending) {
         float decay = s->u.adaptive.decay;
-        s->u.adaptive.sum = sampi_roundf(decay * s->u.adaptive.sum) + s->now.pending_p;
-        s->u.adaptive.total = sampi_roundf(decay * s->u.adaptive.total) + 1.0f;
+        s->u.adaptive.sum = sampi_decay(s->u.adaptive.sum, decay, s->now.pending_p);
+        s->u.adaptive.total = sampi_decay(s->u.adaptive.total, decay, 1.0f);
     }
     s->now.pending = -1;
 }
@@ -5073,7 +5096,9 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int status = s && cur ? samp_status(s, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
-    return status ? status : sampi_apply((sampi_sampler *)s, cur, false);
+    if (status) return status;
+    sampi_edited((sampi_sampler *)s);
+    return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
 /* Custom samplers are told first: only they can refuse, and then the built-in ones have not changed. */
@@ -5096,6 +5121,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (!s) return SAMP_E_NULL;
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
+    sampi_edited(s);
     if (!status) status = sampi_accept(s, token, true);
     return status ? status : sampi_accept(s, token, false);
 }
@@ -5111,6 +5137,7 @@ SAMP_API void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || s->status) return;
+    sampi_edited(s);
     if (sampi_is_custom(s) && s->base.iface->reset) s->base.iface->reset(sampler);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_reset(&s->u.chain.item[i]->base);
     if (sampi_is_chain(s)) s->u.chain.ring.size = s->u.chain.ring.head = 0;
@@ -5152,14 +5179,6 @@ SAMP_API samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-static bool sampi_contains_sampler(const sampi_sampler *s, const sampi_sampler *what)
-{
-    if (s == what) return true;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        if (sampi_contains_sampler(s->u.chain.item[i], what)) return true;
-    return false;
-}
-
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
@@ -5182,6 +5201,7 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
         c->u.chain.cap = cap;
     }
     c->u.chain.item[c->u.chain.n++] = s;
+    s->owner = c;
     return SAMP_OK;
 }
 
@@ -5192,8 +5212,10 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
         if (sampler != chain) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
     }
+    for (const sampi_sampler *o = c; s && o; o = o->owner)
+        if (o == s || s->owner) return SAMP_E_RANGE;
+    sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
-    if (sampi_contains_sampler(c, s) || sampi_contains_sampler(s, c)) return SAMP_E_RANGE;
     int status = sampi_chain_push(c, s);
     if (status) return status;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
@@ -5217,6 +5239,8 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     sampi_sampler *c = (sampi_sampler *)chain;
     samp_sampler *s = samp_chain_get(chain, i);
     if (!s) return NULL;
+    sampi_edited(c);
+    ((sampi_sampler *)s)->owner = NULL;
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
     return s;
@@ -5280,6 +5304,8 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
         c->rng = fresh->rng;
         fresh->u.chain.item = old.item;
         fresh->u.chain.n = old.n;
+        for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->owner = c;
+        sampi_edited(c);
     }
     samp_free(fresh ? &fresh->base : NULL);
     return status;
@@ -5351,6 +5377,8 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     c->base.ctx = c;
     memset(&c->work, 0, sizeof c->work);
     c->draft = NULL;
+    c->owner = NULL;
+    c->serial = sampi_next_serial();
     return &c->base;
 }
 
@@ -5369,6 +5397,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
     if (kind != SAMP_RNG_PHILOX && kind != SAMP_RNG_MT19937) return SAMP_E_RANGE;
+    sampi_edited(s);
     s->rng = kind;
     s->position = 0;
     sampi_seed(s);
@@ -5390,6 +5419,7 @@ SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const 
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
+    sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->position = position;
     return SAMP_OK;
 }
@@ -7011,6 +7041,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
+    sampi_edited(s->owner);
     samp_token token = sampi_draw_any(job);
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
@@ -7617,6 +7648,7 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
     io.mode = SAMPI_READ;
     io.at = 0;
+    sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     return SAMP_OK;
 }

@@ -223,6 +223,17 @@ static void test_no_cycles(void **state)
     assert_ok(samp_status(outer, NULL));
     take(outer, got, 20, 0);
     same_tokens(got, want, 20, "after refused additions");
+
+    samp_sampler *other = samp_chain_init(); /* a sampler has one owner, until it is taken out */
+    assert_status(samp_chain_add(other, s), SAMP_E_RANGE);
+    assert_status(samp_chain_add(other, deep), SAMP_E_RANGE);
+    assert_num(samp_chain_n(other), 0);
+    assert_true(samp_chain_remove(deep, 0) == s);
+    assert_ok(samp_chain_add(other, s));
+    copy = samp_clone(samp_chain_get(other, 0)); /* a copy has none */
+    assert_ok(samp_chain_add(deep, copy));
+    take(outer, got, 20, 0);
+    samp_free(other);
     samp_free(outer);
 }
 
@@ -301,7 +312,7 @@ static void counting_free(samp_sampler *s)
     }
 }
 static const samp_sampler_i counting_i = {
-    counting_name, counting_accept, counting_apply, counting_reset, counting_clone, counting_free,
+    counting_name, counting_accept, counting_apply, counting_reset, counting_clone, counting_free, NULL,
 };
 
 static int ban_even_apply(samp_sampler *s, samp_token_data_array *cur)
