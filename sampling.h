@@ -322,8 +322,8 @@ typedef enum samp_verify_method {
 
 /* What samp_perf() reports. */
 typedef struct samp_perf_data {
-    uint64_t n_sample;    /* successful samp_sample and samp_draw calls */
-    uint64_t n_accept;    /* accepted tokens */
+    uint64_t n_sample;    /* tokens it has chosen: not as a member of a chain */
+    uint64_t n_accept;    /* tokens it has accepted, likewise */
     uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
     uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
@@ -3083,16 +3083,16 @@ struct sampi_sampler {
     bool off;          /* a disabled value: does nothing */
     samp_rng_kind rng;
     uint64_t seed, position;
+    sampi_sampler *owner; /* the chain it is in, or NULL */
+    size_t serial;        /* no other sampler has it; */
+    uint64_t n_edits;     /* with position it tells who keeps a copy whether that is up to date */
+    size_t in_batch;      /* its row in the batch under way */
+    samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
-    sampi_sampler *owner;            /* the chain it is in, or NULL */
-    size_t serial;                   /* no other sampler has it; */
-    uint64_t n_edits;                /* with position it tells who keeps a copy whether that is up to date */
     sampi_state now, before;
-    sampi_work work; /* of the sampler that samp_sample was called on */
-    size_t in_batch; /* its row in the batch under way */
-    samp_perf_data perf;
+    sampi_work work;              /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
     union {
         struct {
@@ -5106,7 +5106,6 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
     if (sampi_is_custom(s) && custom && s->base.iface->accept) status = s->base.iface->accept(&s->base, token);
-    if (sampi_is_custom(s) == custom) s->perf.n_accept += !status;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
         status = sampi_accept(s->u.chain.item[i], token, custom);
     if (custom || sampi_is_custom(s)) return status;
@@ -5123,7 +5122,9 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     int status = samp_status(sampler, NULL);
     sampi_edited(s);
     if (!status) status = sampi_accept(s, token, true);
-    return status ? status : sampi_accept(s, token, false);
+    if (!status) status = sampi_accept(s, token, false);
+    s->perf.n_accept += !status;
+    return status;
 }
 
 SAMP_API const char *samp_name(const samp_sampler *s)
@@ -5419,7 +5420,6 @@ SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const 
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
-    sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->position = position;
     return SAMP_OK;
 }

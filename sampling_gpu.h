@@ -153,6 +153,7 @@ typedef struct samp_gpu_perf_data {
     uint64_t n_declined; /* those among them that had to be fetched back */
     uint64_t n_launches; /* of kernels */
     uint64_t n_passes;   /* over rows */
+    uint64_t n_kept;     /* rows whose chain was there already, from the batch before */
 } samp_gpu_perf_data;
 
 /* samp_gpu_perf -- the counts since creation. */
@@ -237,9 +238,10 @@ typedef struct sampi_gpu_step {
     uint32_t k;        /* top_k; mirostat's m */
     uint32_t rule, n;  /* patch: its rules */
     uint32_t stream;   /* draws: the third word of Philox's counter */
-    float a, b, c, mu; /* parameters: see sampi_gpu_fill */
+    float a, b, c, mu; /* parameters and state: see sampi_gpu_fill */
     double d;          /* a logarithm taken on the host */
     uint64_t share;    /* of the mass, in units of 2^-64 */
+    uint64_t coin;     /* xtc: it acts where the random number is below */
     uint64_t min_keep, seed;
 } sampi_gpu_step;
 
@@ -250,14 +252,20 @@ typedef struct sampi_gpu_rule {
     float scale, fall;
 } sampi_gpu_rule;
 
-/* A row of the batch. */
+/* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages. */
 typedef struct sampi_gpu_job {
-    uint32_t step, n_steps; /* its steps; the last one selects, or exports */
-    uint32_t id, n_ids;     /* ids that any rule changes, ascending */
-    uint64_t data_row;      /* where its logits are, */
-    uint32_t out_row;       /* and where its token goes */
+    uint32_t id, n_ids; /* ids that any rule changes, ascending */
+    uint32_t draws;     /* 1: a token moves the position */
+    uint32_t n_steps;
     uint64_t position;
+    sampi_gpu_step step[SAMPI_STEPS]; /* the last one selects, or exports; there is room for args.job_size only */
 } sampi_gpu_job;
+
+/* Where a row's logits are, and where its token goes. */
+typedef struct sampi_gpu_place {
+    uint64_t data_row;
+    uint32_t out_row;
+} sampi_gpu_place;
 
 /* What was done to all elements of a row. */
 enum {
@@ -376,10 +384,11 @@ typedef struct sampi_gpu_args {
     bool pairs; /* 16-bit elements can be read two at a time */
     size_t stride, mask_stride;
     const char *data;
-    const uint32_t *mask; /* or NULL */
-    samp_token *out;      /* or NULL */
-    const sampi_gpu_job *job;
-    const sampi_gpu_step *step;
+    const uint32_t *mask;         /* or NULL */
+    samp_token *out;              /* or NULL */
+    const sampi_gpu_place *place; /* [rows] */
+    char *job;                    /* [rows] of job_size */
+    size_t job_size;
     const sampi_gpu_rule *rule;
     const int32_t *id;
     sampi_gpu_state *state;     /* [rows] */
@@ -427,13 +436,17 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
+static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
+{
+    return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
+}
+
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
-    const sampi_gpu_job *job = &a->job[row];
     size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
-    sampi_gpu_view v = { a->data + job->data_row * a->stride * size,
+    sampi_gpu_view v = { a->data + a->place[row].data_row * a->stride * size,
                          a->mask ? a->mask + row * a->mask_stride : NULL,
-                         job->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL,
+                         sampi_gpu_job_of(a, row)->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL,
                          a->n_vocab,
                          a->type,
                          a->pairs };
@@ -566,8 +579,9 @@ static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 /* Take the changed tokens of these groups out of the row. */
 static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
-    const int32_t *id = a->id + a->job[row].id;
-    const uint32_t n = a->job[row].n_ids;
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    const int32_t *id = a->id + job->id;
+    const uint32_t n = job->n_ids;
     uint32_t *hole = a->hole + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -583,7 +597,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     float *cell = a->cell + row * a->groups * SAMPI_WARP;
     float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
-    if (a->job[row].n_ids) sampi_gpu_punch(a, row, first, end);
+    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_punch(a, row, first, end);
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
     SAMPI_SIMD()
     SAMPI_LANES
@@ -715,7 +729,7 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
-    const sampi_gpu_job *job;
+    sampi_gpu_job *job;
     sampi_gpu_state *st;
     size_t row;
     uint64_t *wide;
@@ -725,13 +739,10 @@ typedef struct sampi_gpu_here {
 
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
-    sampi_gpu_here h = { a,
-                         &a->job[row],
-                         &a->state[row],
-                         row,
-                         a->wide + row * SAMPI_WIDE,
-                         a->changed + row * SAMPI_RULES,
-                         a->id + a->job[row].id };
+    sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    sampi_gpu_here h = {
+        a, job, &a->state[row], row, a->wide + row * SAMPI_WIDE, a->changed + row * SAMPI_RULES, a->id + job->id
+    };
     return h;
 }
 
@@ -1563,7 +1574,8 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const int32_t *id = h->changed_id;
     const uint32_t n_changed = h->job->n_ids;
     sampi_gpu_report(h, status, token, value);
-    if (a->out) a->out[h->job->out_row] = status ? status : token;
+    if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
+    if (status == SAMP_OK) h->job->position += h->job->draws;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     word *w = (word *)(void *)&h->st->want;
@@ -1773,10 +1785,12 @@ static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* The coin was tossed on the host, and has said yes. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
+    uint64_t random[2];
+    sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
+    if (step->a < 1.0f && random[0] >= step->coin) return 1;
     int known = sampi_gpu_sums(h);
     if (known != 1) return known;
     if (!st->complete && !(step->b > 1e-3f)) return SAMPI_GPU_DECLINED;
@@ -1844,7 +1858,7 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 }
 
 /* Draw among the tokens kept, and learn from the surprise. */
-static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     uint64_t key;
@@ -1852,11 +1866,11 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, const sampi_gpu_st
     if (known == 1) known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
     double d = (double)st->max - (double)sampi_gpu_logit(key);
-    float mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, st->z);
-    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), mu);
+    step->mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, st->z);
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), step->mu);
 }
 
-static int sampi_gpu_mirostat(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known;
@@ -1880,7 +1894,7 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, const sampi_gpu_step *ste
     return sampi_gpu_mirostat_select(h, step);
 }
 
-static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known;
@@ -1927,18 +1941,19 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
     return l;
 }
 
-static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
         int known = sampi_gpu_sums(h);
         if (known != 1) return known;
+        const float aim = sampi_aim(step->a, step->c, step->mu);
         st->row_max = st->max;
         st->row_z = st->z;
         if (st->complete) {
-            sampi_gpu_list_adapt(h, step->a);
+            sampi_gpu_list_adapt(h, aim);
         } else {
-            sampi_gpu_op op = { SAMPI_OP_ADAPT, step->a, st->max, 0, st->z, 0.0 };
+            sampi_gpu_op op = { SAMPI_OP_ADAPT, aim, st->max, 0, st->z, 0.0 };
             sampi_gpu_ordered(h, 0, 0.0); /* keeps the changed tokens' logits */
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
@@ -1950,9 +1965,10 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, const sampi_gpu_step *s
     uint64_t key;
     int known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
-    float l = sampi_gpu_unadapted(h, sampi_gpu_id(key));
-    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key),
-                            (float)(sampi_exp(st->row_max, l) / (double)st->row_z));
+    float l = sampi_gpu_unadapted(h, sampi_gpu_id(key)), p = (float)(sampi_exp(st->row_max, l) / (double)st->row_z);
+    step->c = sampi_decay(step->c, step->b, p);
+    step->mu = sampi_decay(step->mu, step->b, 1.0f);
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), p);
 }
 
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -2029,7 +2045,7 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
 }
 
-static int sampi_gpu_do(const sampi_gpu_here *h, const sampi_gpu_step *step)
+static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
         case SAMPI_GPU_PATCH: return sampi_gpu_patch(h, step);
@@ -2187,7 +2203,7 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         st->listing = false;
     }
     while (known == 1) {
-        const sampi_gpu_step *step = &a->step[h->job->step + st->at];
+        sampi_gpu_step *step = &h->job->step[st->at];
         const bool last = st->at + 1 == h->job->n_steps;
         known = sampi_gpu_do(h, step);
         if (known != 1 || last) break;
@@ -2244,11 +2260,15 @@ static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all c
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-/* What is remembered of a job's chain until its token comes. */
-typedef struct sampi_gpu_note {
-    sampi_sampler *last; /* its last active sampler */
-    bool draws, custom;
-} sampi_gpu_note;
+/* The chain of a job. If it is kept, the device's copy of it is that of the chain for as long as serial, n_edits and
+   position are: then the row of another batch begins without anything being sent. */
+typedef struct sampi_gpu_slot {
+    sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
+    size_t serial;
+    uint64_t n_edits, position;
+    bool draws, custom, accepts; /* some member draws, is the user's, wants to know the token */
+    bool kept;
+} sampi_gpu_slot;
 
 struct samp_gpu {
     samp_gpu_config config;
@@ -2256,28 +2276,27 @@ struct samp_gpu {
     char *block;            /* device memory, and a little more of it: see sampi_gpu_take */
     void *keep;
     size_t job_at, data_at, mask_at;
-    sampi_gpu_args args; /* with the device's addresses */
+    size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
+    sampi_gpu_args args;               /* with the device's addresses */
     uint32_t batch, wait, launches;
     samp_gpu_perf_data perf;
     char name[24];
     /* the host's side, one heap block with this record */
-    size_t staged;        /* bytes of stage in use */
-    char *stage;          /* what goes to the device for a batch */
-    sampi_gpu_job *job;   /* [max_rows] */
-    sampi_gpu_step *step; /* [max_rows * SAMPI_STEPS] */
+    char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
     int32_t *id;          /* [max_rows * SAMPI_RULES] */
     sampi_gpu_result *result;
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
-    sampi_gpu_note *note;       /* [max_rows] */
+    sampi_gpu_slot *slot;       /* [max_rows] */
     int32_t *called;            /* [max_rows] how many users' samplers a job has called */
     int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
     samp_token *token;          /* [max_rows] */
     sampi_gpu_item *item;       /* [SAMP_GPU_LIST] */
     samp_token_data *candidate; /* [SAMP_GPU_LIST] */
     char *raw;                  /* [max_vocab] elements */
-    uint32_t n_jobs, n_steps, n_rules, n_ids;
+    uint32_t n_jobs, n_rules, n_ids;
+    uint32_t new_from, new_until; /* jobs that the device does not have */
 };
 
 /* ---- shapes ---- */
@@ -2303,12 +2322,19 @@ static char *sampi_gpu_take(char *base, size_t *used, size_t n, size_t size)
     return at;
 }
 
-static size_t sampi_gpu_job_size(size_t rows)
+/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. */
+static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
-    return sizeof(sampi_gpu_args) +
-           rows * (sizeof(sampi_gpu_job) + SAMPI_STEPS * sizeof(sampi_gpu_step) +
-                   SAMPI_RULES * (sizeof(sampi_gpu_rule) + sizeof(int32_t))) +
-           64;
+    size_t used = 0, local[3];
+    if (!at) at = local;
+    sampi_gpu_take(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + sizeof(int32_t)));
+    at[0] = used;
+    sampi_gpu_take(NULL, &used, 1, sizeof(sampi_gpu_args));
+    at[1] = used;
+    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_place));
+    at[2] = used;
+    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_job));
+    return used;
 }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
@@ -2340,7 +2366,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
 #undef SAMPI_TAKE
     at[0] = used;
-    sampi_gpu_take(base, &used, sampi_gpu_job_size(rows), 1);
+    sampi_gpu_take(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
     at[1] = used;
     if (!c->data_on_device) sampi_gpu_take(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
     at[2] = used;
@@ -2451,7 +2477,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     gpu->perf.n_launches++;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
-        const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at);
+        const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
         static int bound_device = -1;
         const int device = gpu->device;
 #pragma omp critical(sampi_gpu)
@@ -2466,7 +2492,7 @@ static void sampi_gpu_launch(samp_gpu *gpu)
         return;
     }
 #endif
-    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at);
+    const sampi_gpu_args *a = (const sampi_gpu_args *)(const void *)(gpu->block + gpu->job_at + gpu->args_at);
     SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
 }
 
@@ -2478,9 +2504,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     size_t used = 0;
 #define SAMPI_TAKE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
     sampi_gpu_take(base, &used, 1, sizeof *gpu);
-    SAMPI_TAKE(stage, char, sampi_gpu_job_size(rows));
-    SAMPI_TAKE(job, sampi_gpu_job, rows);
-    SAMPI_TAKE(step, sampi_gpu_step, rows * SAMPI_STEPS);
+    SAMPI_TAKE(stage, char, sampi_gpu_stage_size(rows, NULL));
     SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_TAKE(id, int32_t, rows * SAMPI_RULES);
     SAMPI_TAKE(result, sampi_gpu_result, rows);
@@ -2488,7 +2512,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_TAKE(where, uint8_t, rows);
     SAMPI_TAKE(called, int32_t, rows);
     SAMPI_TAKE(verdict, int32_t, rows);
-    SAMPI_TAKE(note, sampi_gpu_note, rows);
+    SAMPI_TAKE(slot, sampi_gpu_slot, rows);
     SAMPI_TAKE(token, samp_token, rows);
     SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
     SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
@@ -2536,7 +2560,11 @@ static int sampi_gpu_furnish(samp_gpu *gpu)
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
     sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
     gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
-    const size_t step = sampi_gpu_job_size(gpu->config.max_rows); /* zeros that are there */
+    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, at); /* zeros that are there */
+    gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
+    gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
+    gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
+    gpu->args.job_size = offsetof(sampi_gpu_job, step);
     memset(gpu->stage, 0, step);
     for (size_t i = 0; i < zeroed; i += step)
         if (sampi_gpu_put(gpu, gpu->block + i, gpu->stage, zeroed - i < step ? zeroed - i : step))
@@ -2595,7 +2623,7 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu) { return gpu ? gp
 
 SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 {
-    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0 };
+    samp_gpu_perf_data none = { 0, 0, 0, 0, 0, 0, 0 };
     return gpu ? gpu->perf : none;
 }
 
@@ -2609,7 +2637,8 @@ typedef struct sampi_gpu_route {
     const char *why;                      /* not the others */
     int status;                           /* what samp_status says of the chain */
     bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
-    bool custom, draws;                   /* a sampler is the user's; one draws */
+    bool custom, draws;                   /* a sampler is the user's; one draws, */
+    bool accepts, patches;                /* wants to know the token, changes single logits */
 } sampi_gpu_route;
 
 /* One walk over a chain: all that has to be known of its samplers. */
@@ -2617,11 +2646,14 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
     r->llama |= s->rng != SAMP_RNG_PHILOX;
+    r->accepts |= sampi_is_chain(s) && s->owner; /* a chain in a chain */
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
     if (sampi_is_chain(s)) return;
     r->custom |= sampi_is_custom(s);
     if (s->off) return;
     r->draws |= s->kind->draws != 0;
+    r->accepts |= s->kind->accept != NULL;
+    r->patches |= s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY;
     r->crowded |= r->n == SAMPI_GPU_CHAIN;
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
@@ -2662,7 +2694,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
 {
     bool selects = false;
     r->n = r->head = r->status = 0;
-    r->llama = r->crowded = r->custom = r->draws = false;
+    r->llama = r->crowded = r->custom = r->draws = r->accepts = r->patches = false;
     sampi_gpu_flatten(s, r);
     r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
              : r->llama                    ? "llama.cpp's arithmetic"
@@ -2748,7 +2780,7 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
     uint32_t i = step->n;
-    if (step->rule + step->n - gpu->step[job->step].rule >= SAMPI_RULES) return false;
+    if (step->rule + step->n - gpu->n_rules >= SAMPI_RULES) return false;
     for (; i > 0 && list[i - 1].id > rule.id; i--) list[i] = list[i - 1];
     list[i] = rule;
     step->n++;
@@ -2818,7 +2850,9 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
             step->min_keep = s->u.cut.min_keep;
             break;
         case SAMPI_GPU_XTC:
+            step->a = s->u.xtc.p;
             step->b = s->u.xtc.t;
+            step->coin = sampi_share(s->u.xtc.p);
             step->share = sampi_share(s->u.xtc.t);
             step->min_keep = s->u.xtc.min_keep;
             step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
@@ -2839,42 +2873,55 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
             break;
         case SAMPI_GPU_ADAPTIVE_P:
             if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
-            step->a = sampi_adaptive_p_aim(s);
+            step->a = s->u.adaptive.target;
+            step->b = s->u.adaptive.decay;
+            step->c = s->u.adaptive.sum;
+            step->mu = s->u.adaptive.total;
             break;
         default: break;
     }
     return true;
 }
 
-/* A row of the batch as a job; false: not on the device. */
-static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, const samp_logits *logits,
-                           size_t row)
+static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
-    sampi_gpu_job *job = &gpu->job[gpu->n_jobs];
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0;
+    return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
+}
+
+/* Room for so many steps in each job. Those of this batch move; the others are forgotten. */
+static void sampi_gpu_widen(samp_gpu *gpu, uint32_t n_steps)
+{
+    const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
+    char *jobs = gpu->stage + gpu->jobs_at;
+    if (size <= old) return;
+    for (uint32_t j = gpu->n_jobs; j-- > 0;) memmove(jobs + j * size, jobs + j * old, old);
+    for (size_t j = gpu->n_jobs; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
+    gpu->args.job_size = size;
+    gpu->new_from = 0;
+}
+
+/* Nothing that the device has is to be relied on. */
+static int sampi_gpu_forget(samp_gpu *gpu, int status)
+{
+    for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
+    return status;
+}
+
+/* The samplers as steps; false: not on the device. */
+static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab)
+{
+    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->head == r->n;
-    memset(job, 0, sizeof *job);
-    job->step = gpu->n_steps;
-    job->id = gpu->n_ids;
-    job->out_row = (uint32_t)row;
-    job->position = s->position;
-    gpu->step[job->step].rule = gpu->n_rules;
-    uint32_t rules = gpu->n_rules;
     for (int i = 0; i < r->head; i++) {
         sampi_sampler *t = r->list[i];
-        sampi_gpu_step *step = &gpu->step[job->step + n];
+        sampi_gpu_step *step = &job->step[n];
         memset(step, 0, sizeof *step);
         step->rule = rules;
-        t->at_position = s->position;
+        t->at_position = job->position;
         t->at_ordinal = ordinal[t->kind->draws]++;
-        if (t->kind == &SAMPI_XTC) { /* the coin */
-            uint64_t random[2];
-            sampi_random(t, 0, random);
-            if (t->u.xtc.p < 1.0f && random[0] >= sampi_share(t->u.xtc.p)) continue;
-        }
         if (sampi_is_custom(t))
             step->kind = SAMPI_GPU_USER;
-        else if (!sampi_gpu_fill(gpu, job, step, t, logits->n_vocab))
+        else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
         if (whole && (step->kind == SAMPI_GPU_SOFTMAX || (step->kind == SAMPI_GPU_PATCH && step->n == 0))) continue;
@@ -2882,8 +2929,8 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
         n++;
     }
     if (!whole) {
-        memset(&gpu->step[job->step + n], 0, sizeof(sampi_gpu_step));
-        gpu->step[job->step + n++].kind = SAMPI_GPU_EXPORT;
+        memset(&job->step[n], 0, sizeof(sampi_gpu_step));
+        job->step[n++].kind = SAMPI_GPU_EXPORT;
     }
     job->n_steps = n;
     for (uint32_t i = gpu->n_rules, at = 0; i < rules; i++) { /* sorted within a step */
@@ -2891,16 +2938,43 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
         while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
         gpu->rule[i].at = at;
     }
-    gpu->row_of[gpu->n_jobs] = (uint32_t)row;
-    gpu->verdict[gpu->n_jobs] = 0;
-    gpu->note[gpu->n_jobs].last = r->list[r->n - 1];
-    gpu->note[gpu->n_jobs].draws = r->draws;
-    gpu->note[gpu->n_jobs].custom = r->custom;
-    gpu->called[gpu->n_jobs++] = 0;
-    gpu->n_steps += n;
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     return true;
+}
+
+/* A chain as the next job; false: not on the device. */
+static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab)
+{
+    sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
+    sampi_gpu_widen(gpu, (uint32_t)r->head + 1);
+    sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
+    memset(job, 0, offsetof(sampi_gpu_job, step));
+    job->id = gpu->n_ids;
+    job->draws = r->draws;
+    job->position = s->position;
+    slot->kept = false;
+    if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab)) return false;
+    slot->chain = s;
+    slot->last = r->list[r->n - 1];
+    slot->serial = s->serial;
+    slot->n_edits = s->n_edits;
+    slot->position = s->position;
+    slot->draws = r->draws;
+    slot->custom = r->custom;
+    slot->accepts = r->accepts;
+    slot->kept = r->head == r->n && !r->custom && !r->patches;
+    if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
+    gpu->new_until = gpu->n_jobs + 1;
+    return true;
+}
+
+/* Does the device have this chain, as it is, as the next job? */
+static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s)
+{
+    const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
+    return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
+           slot->position == s->position;
 }
 
 /* ---- a batch ---- */
@@ -2957,9 +3031,11 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     a->stride = gpu->config.data_on_device ? stride : l->n_vocab;
     a->mask = l->mask ? (const uint32_t *)(const void *)(gpu->block + gpu->mask_at) : NULL;
     a->mask_stride = words;
+    sampi_gpu_place *place = (sampi_gpu_place *)(void *)(gpu->stage + gpu->place_at);
     for (uint32_t j = 0; j < gpu->n_jobs && !status; j++) {
         const size_t r = gpu->row_of[j], from = sampi_gpu_data_row(l, r);
-        gpu->job[j].data_row = gpu->config.data_on_device ? from : j;
+        place[j].data_row = gpu->config.data_on_device ? from : j;
+        place[j].out_row = (uint32_t)r;
         if (l->mask)
             status = sampi_gpu_put(gpu, gpu->block + gpu->mask_at + j * words * 4, sampi_gpu_mask_row(l, r),
                                    words * 4);
@@ -2967,7 +3043,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
         uint32_t n = 1; /* neighbours travel together */
         while (!l->mask && stride == l->n_vocab && j + n < gpu->n_jobs &&
                sampi_gpu_data_row(l, gpu->row_of[j + n]) == from + n) {
-            gpu->job[j + n].data_row = j + n;
+            place[j + n].data_row = j + n;
+            place[j + n].out_row = gpu->row_of[j + n];
             n++;
         }
         status = sampi_gpu_put(gpu, gpu->block + gpu->data_at + j * row, (const char *)l->data + from * stride * size,
@@ -2977,11 +3054,27 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-static void sampi_gpu_stage(samp_gpu *gpu, const void **member, const void *from, size_t n)
+/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new. */
+static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
-    memcpy(gpu->stage + gpu->staged, from, n);
-    if (member) *member = gpu->block + gpu->job_at + gpu->staged;
-    gpu->staged += (n + 15) & ~(size_t)15;
+    enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
+    const size_t rules = (gpu->n_rules * sizeof *gpu->rule + 15) & ~(size_t)15;
+    const size_t ids = (gpu->n_ids * sizeof *gpu->id + 15) & ~(size_t)15;
+    size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
+    size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
+    size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
+    const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
+    char *device = gpu->block + gpu->job_at;
+    memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
+    memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
+    gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
+    gpu->args.id = (const int32_t *)(const void *)(device + from + rules);
+    memcpy(gpu->stage + gpu->args_at, &gpu->args, sizeof gpu->args);
+    if (together) until = new_until;
+    int status = sampi_gpu_put(gpu, device + from, gpu->stage + from, until - from);
+    if (any && !together && !status)
+        status = sampi_gpu_put(gpu, device + new_from, gpu->stage + new_from, new_until - new_from);
+    return status;
 }
 
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
@@ -2989,16 +3082,6 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     sampi_gpu_args *a = &gpu->args;
     int status = sampi_gpu_upload_rows(gpu, l);
     if (status) return status;
-    const void *job, *step, *rule, *id;
-    gpu->staged = (sizeof *a + 15) & ~(size_t)15;
-    sampi_gpu_stage(gpu, &job, gpu->job, gpu->n_jobs * sizeof *gpu->job);
-    sampi_gpu_stage(gpu, &step, gpu->step, gpu->n_steps * sizeof *gpu->step);
-    sampi_gpu_stage(gpu, &rule, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
-    sampi_gpu_stage(gpu, &id, gpu->id, gpu->n_ids * sizeof *gpu->id);
-    a->job = (const sampi_gpu_job *)job;
-    a->step = (const sampi_gpu_step *)step;
-    a->rule = (const sampi_gpu_rule *)rule;
-    a->id = (const int32_t *)id;
     a->batch = ++gpu->batch;
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
@@ -3009,8 +3092,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->type = (int32_t)l->dtype;
     a->pairs = sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 && (uintptr_t)a->data % 4 == 0;
     a->out = gpu->config.out_on_device ? out : NULL;
-    memcpy(gpu->stage, a, sizeof *a);
-    return sampi_gpu_put(gpu, gpu->block + gpu->job_at, gpu->stage, gpu->staged);
+    return sampi_gpu_upload_stage(gpu);
 }
 
 /* Call the user's sampler of a stopped row, and let the row go on. */
@@ -3126,20 +3208,27 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
-/* The state that the last sampler is left in. */
-static void sampi_gpu_learn(sampi_sampler *last, const sampi_gpu_result *res, samp_token token)
+/* The state that the device has left the last sampler in. */
+static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
 {
-    if (last->kind == &SAMPI_MIROSTAT || last->kind == &SAMPI_MIROSTAT_V2) last->now.mu = res->value;
-    if (last->kind != &SAMPI_ADAPTIVE_P || !(last->u.adaptive.target >= 0.0f)) return;
+    const float value = gpu->result[job].value;
+    sampi_sampler *last = gpu->slot[job].last;
+    sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
+    sampi_gpu_step *step = &copy->step[copy->n_steps - 1];
+    copy->position += copy->draws;
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = step->mu = value;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    step->c = sampi_decay(step->c, step->b, value);
+    step->mu = sampi_decay(step->mu, step->b, 1.0f);
     last->now.pending = token;
-    last->now.pending_p = res->value;
+    last->now.pending_p = value;
 }
 
 /* A job's token into its chain: state, position, acceptance. */
 static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
-    const sampi_gpu_note *note = &gpu->note[job];
+    sampi_gpu_slot *slot = &gpu->slot[job];
     sampi_sampler *s = (sampi_sampler *)chain;
     samp_token token = res->token;
     const uint64_t position = s->position;
@@ -3147,23 +3236,29 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    if (note->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
+    sampi_edited(s->owner);
+    if (slot->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
         status = sampi_gpu_go_on(gpu, job, &r, s, &token);
     } else {
-        sampi_gpu_learn(note->last, res, token);
+        sampi_gpu_learn(gpu, job, token);
     }
-    if (!status && note->draws) s->position++;
-    if (!status && note->custom) status = sampi_accept(s, token, true);
-    if (!status) status = sampi_accept(s, token, false);
+    if (!status && slot->draws) s->position++;
+    if (!status && slot->custom) status = sampi_accept(s, token, true);
+    if (!status && !slot->accepts && !slot->custom && sampi_is_chain(s)) /* its members would not listen */
+        sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
+    else if (!status)
+        status = sampi_accept(s, token, false);
     if (status) {
         sampi_restore_state(s);
         s->position = position;
         return status;
     }
     s->perf.n_sample++;
+    s->perf.n_accept++;
+    slot->position = s->position;
     return token;
 }
 
@@ -3184,20 +3279,28 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 /* Which rows go where: jobs are made of those for the device. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
-    gpu->n_jobs = gpu->n_steps = gpu->n_rules = gpu->n_ids = 0;
+    gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
+    gpu->new_from = UINT32_MAX;
+    gpu->new_until = 0;
     for (size_t r = 0; r < l->n_rows; r++) {
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
+        const bool has = s && !l->logprobs && sampi_gpu_has(gpu, s);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
-        sampi_gpu_prefetch(rows, r, l->n_rows);
-        if (s) sampi_gpu_find_route(gpu, s, &route);
-        if (s) gpu->token[r] = route.status;
+        if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
+        if (s && !has) sampi_gpu_find_route(gpu, s, &route);
+        if (s && !has) gpu->token[r] = route.status;
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = 0;
         if (gpu->token[r]) continue;
         gpu->where[r] = 2;
         if (l->logprobs) continue;
-        if (route.head && sampi_gpu_pack(gpu, s, &route, l, r)) gpu->where[r] = 1;
+        if (!has && !(route.head && sampi_gpu_pack(gpu, s, &route, l->n_vocab))) continue;
+        gpu->where[r] = 1;
+        gpu->row_of[gpu->n_jobs] = (uint32_t)r;
+        gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
+        gpu->perf.n_kept += has;
+        gpu->n_jobs++;
     }
 }
 
@@ -3211,9 +3314,10 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         return samp_sample_batch(rows, logits, out);
     }
     sampi_gpu_divide(gpu, rows, logits);
+    size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
-    if (status) return status;
+    if (status) return sampi_gpu_forget(gpu, status);
     for (uint32_t j = 0; j < gpu->n_jobs; j++) {
         const size_t r = gpu->row_of[j];
         if (gpu->result[j].status == SAMPI_GPU_DECLINED) {
@@ -3227,15 +3331,15 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
             gpu->perf.n_device++;
         if (j + 1 < gpu->n_jobs) sampi_gpu_prefetch(rows, gpu->row_of[j + 1] - 1, logits->n_rows);
         gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
+        written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
     }
     for (size_t r = 0; r < logits->n_rows; r++) {
         if (gpu->where[r] != 2) continue;
         gpu->perf.n_cpu++;
         gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
     }
-    if (gpu->config.out_on_device) return sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out);
-    memcpy(out, gpu->token, logits->n_rows * sizeof *out);
-    return SAMP_OK;
+    if (!gpu->config.out_on_device) memcpy(out, gpu->token, logits->n_rows * sizeof *out);
+    return written < logits->n_rows ? sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out) : SAMP_OK;
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */

@@ -130,7 +130,7 @@ static bool stage_make(stage *t)
 
 static bool stage_free(stage *t, bool good, const char *what)
 {
-    samp_gpu_perf_data sum = { 0, 0, 0, 0, 0, 0 };
+    samp_gpu_perf_data sum = { 0, 0, 0, 0, 0, 0, 0 };
     for (int i = 0; i < N_DTYPES; i++) {
         samp_gpu_perf_data perf = samp_gpu_perf(t->gpu[i]);
         sum.n_device += perf.n_device, sum.n_mixed += perf.n_mixed, sum.n_cpu += perf.n_cpu;
@@ -474,6 +474,207 @@ static bool sides_change(void)
     return stage_free(&t, good, "sides change");
 }
 
+/* ---- chains that stay on the device ---- */
+
+static samp_sampler *kept_chain(source *s)
+{
+    samp_params p = samp_default_params();
+    p.seed = below(s, 1000);
+    p.n_vocab = 1500;
+    p.mirostat = percent(s, 40) ? (int)below(s, 3) : 0;
+    if (percent(s, 30)) p.adaptive_target = 0.3f;
+    if (percent(s, 30)) p.xtc_probability = 0.5f;
+    if (percent(s, 20)) p.penalty_repeat = 1.2f;
+    if (percent(s, 20)) p.typ_p = 0.8f, p.top_n_sigma = 2.0f;
+    return samp_chain_from_params(&p, NULL);
+}
+
+enum {
+    EDIT_ACCEPT,
+    EDIT_POSITION,
+    EDIT_RESET,
+    EDIT_MEMBER,
+    EDIT_UPDATE,
+    EDIT_STATE,
+    EDIT_REPLACE,
+    EDIT_CPU,
+    EDIT_SWAP,
+    EDIT_REBUILD,
+    EDIT_APPLY,
+    EDIT_SAMPLE,
+    EDIT_REMOVE,
+    EDIT_RNG,
+    N_EDITS
+};
+
+/* Something happens to both copies of a row between two batches. */
+static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
+{
+    samp_sampler **row[2] = { &t->steps[r], &t->fast[r] };
+    const samp_token token = (samp_token)below(s, l->n_vocab);
+    const uint64_t number = below(s, 5), position = samp_get_position(t->fast[r]);
+    const float ten[10] = { 1.0f, 2.0f, 3.0f };
+    samp_params p = samp_default_params();
+    p.n_vocab = 1500;
+    p.seed = number;
+    p.temp = 0.5f + (float)number;
+    static char bytes[20000];
+    source again = *s;
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        samp_sampler *c = *row[i];
+        samp_sampler *last = samp_chain_get(c, samp_chain_n(c) - 1);
+        samp_token_data two[2] = { { 0, 1.0f, 0.0f }, { 1, 0.5f, 0.0f } };
+        samp_token_data_array cur = { two, 2, -1, false };
+        switch (kind) {
+            case EDIT_ACCEPT: good = samp_accept(percent(s, 50) ? c : last, token) == SAMP_OK; break;
+            case EDIT_POSITION: good = samp_set_position(c, samp_get_position(c) + number % 2) == SAMP_OK; break;
+            case EDIT_RESET: samp_reset(c); break;
+            case EDIT_MEMBER: samp_reset(last); break;
+            case EDIT_UPDATE: good = samp_chain_update(c, &p) == SAMP_OK; break;
+            case EDIT_STATE:
+                good = samp_state_save(c, bytes, sizeof bytes) == SAMP_OK;
+                good &= samp_apply(last, &cur) == SAMP_OK;
+                good &= samp_state_load(c, bytes, samp_state_size(c)) == SAMP_OK;
+                break;
+            case EDIT_REPLACE:
+                samp_free(c); /* the new one may lie in the same place */
+                *s = again;
+                *row[i] = kept_chain(s);
+                good = samp_set_position(*row[i], position) == SAMP_OK;
+                break;
+            case EDIT_REBUILD:
+                good = samp_chain_remove(c, samp_chain_n(c) - 1) == last;
+                for (uint64_t k = 0; k < number; k++) good &= samp_chain_add(c, samp_init_temp(1.1f)) == SAMP_OK;
+                good &= samp_chain_add(c, last) == SAMP_OK;
+                break;
+            case EDIT_APPLY: good = samp_apply(last, &cur) == SAMP_OK; break;
+            case EDIT_SAMPLE: good = samp_draw(last, ten, 10) >= 0; break;
+            case EDIT_REMOVE:
+                if (samp_chain_n(c) > 1) samp_free(samp_chain_remove(c, 0));
+                break;
+            case EDIT_RNG:
+                good = samp_set_rng(c, number ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937) == SAMP_OK &&
+                       samp_set_position(c, position) == SAMP_OK;
+                break;
+            default: break;
+        }
+        if (i == 0 && kind == EDIT_ACCEPT) *s = again;
+    }
+    if (kind == EDIT_CPU) {
+        row_of(t, l, r, t->row);
+        samp_token want = step(&t->p, &t->steps[r], t->row, l->n_vocab, number > 2);
+        row_of(t, l, r, t->row);
+        good = want == (number > 2 ? samp_sample : samp_draw)(t->fast[r], t->row, l->n_vocab);
+    }
+    if (kind == EDIT_SWAP) {
+        const size_t k = below(s, l->n_rows);
+        samp_sampler *a = t->steps[r], *b = t->fast[r];
+        t->steps[r] = t->steps[k], t->fast[r] = t->fast[k];
+        t->steps[k] = a, t->fast[k] = b;
+    }
+    if (!good) printf("  edit %d failed\n", kind);
+    return good;
+}
+
+/* The device keeps chains and moves their state on; whatever is done to a chain elsewhere reaches it. */
+static bool kept_rows(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    enum { ROWS = 12 };
+    for (uint64_t seed = 1; seed <= 20 && good; seed++) {
+        source s = source_seed(seed);
+        samp_logits l;
+        memset(&l, 0, sizeof l);
+        l.n_vocab = 1500;
+        l.data = t.data;
+        for (size_t r = 0; r < ROWS; r++) t.steps[r] = kept_chain(&s), t.fast[r] = samp_clone(t.steps[r]);
+        for (int round = 0; round < 60 && good; round++) {
+            for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+            l.n_rows = percent(&s, 80) ? ROWS : 1 + below(&s, ROWS);
+            for (int k = (int)below(&s, 4); k > 0 && good; k--)
+                good = edit(&t, &s, below(&s, l.n_rows), (int)below(&s, N_EDITS), &l);
+            for (size_t r = 0; r < l.n_rows; r++) /* rows that fail */
+                if (percent(&s, 20)) store(SAMP_F32, t.data, r * l.n_vocab + below(&s, l.n_vocab), NAN);
+            if (good) good = play_batch(&t, 0, &l);
+        }
+        free_chains(&t, ROWS);
+        if (!good) printf("  seed %" PRIu64 "\n", seed);
+    }
+    uint64_t kept = good ? samp_gpu_perf(t.gpu[0]).n_kept : 0;
+    printf("  kept %" PRIu64 "\n", kept);
+    return stage_free(&t, good && (no_kernels || kept > 1000), "kept rows");
+}
+
+/* A state is loaded while the device has another one of the same position: what a row that failed has left there. */
+static bool loaded_state(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    char bytes[2000];
+    samp_params p = samp_default_params();
+    samp_token_data two[2] = { { 0, 1.0f, 0.0f }, { 1, 0.5f, 0.0f } };
+    samp_token_data_array cur = { two, 2, -1, false };
+    source s = source_seed(3);
+    samp_logits l;
+    samp_token none;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_vocab = 700;
+    l.n_rows = 1;
+    p.mirostat = 2;
+    p.n_vocab = 700;
+    samp_sampler *chain = t.fast[0] = samp_chain_from_params(&p, NULL);
+    t.steps[0] = samp_clone(chain);
+    for (int round = 0; round < 20 && good; round++) {
+        good = samp_state_save(chain, bytes, sizeof bytes) == SAMP_OK;
+        good &= samp_apply(samp_chain_get(chain, samp_chain_n(chain) - 1), &cur) == SAMP_OK;
+        for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, NAN);
+        good &= samp_gpu_sample_batch(t.gpu[0], t.fast, &l, &none) == SAMP_OK && none == SAMP_E_NAN;
+        good &= samp_state_load(chain, bytes, samp_state_size(chain)) == SAMP_OK;
+        for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s));
+        good = good && play_batch(&t, 0, &l);
+    }
+    free_chains(&t, 1);
+    return stage_free(&t, good, "loaded state");
+}
+
+/* Tokens left on the device, also those of rows that the CPU has sampled, and statuses. */
+static bool out_on_device(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    samp_gpu_config config = { device, 4, 500, SAMP_F32, false, true };
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_token *out = gpu ? (samp_token *)sampi_gpu_alloc(gpu, 4 * sizeof *out) : NULL;
+    good &= gpu && out;
+    for (uint64_t seed = 1; seed <= 1000 && good; seed++) {
+        source s = source_seed(seed);
+        samp_token got[4], want[4];
+        samp_logits l;
+        memset(&l, 0, sizeof l);
+        l.data = t.data;
+        l.n_vocab = 500;
+        l.n_rows = 1 + below(&s, 4);
+        for (size_t r = 0; r < l.n_rows; r++) t.steps[r] = make_chain(&s, 500), t.fast[r] = samp_clone(t.steps[r]);
+        for (size_t k = 0; k < 2000; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+        if (percent(&s, 20)) store(SAMP_F32, t.data, below(&s, 2000), NAN);
+        for (size_t r = 0; r < l.n_rows; r++) {
+            row_of(&t, &l, r, t.row);
+            want[r] = step(&t.p, &t.steps[r], t.row, l.n_vocab, true);
+        }
+        good = samp_gpu_sample_batch(gpu, t.fast, &l, out) == SAMP_OK &&
+               sampi_gpu_get(gpu, got, out, l.n_rows * sizeof *got) == SAMP_OK &&
+               memcmp(got, want, l.n_rows * sizeof *got) == 0;
+        if (!good) printf("  seed %" PRIu64 "\n", seed);
+        free_chains(&t, l.n_rows);
+    }
+    if (gpu) sampi_gpu_release(gpu, out);
+    samp_gpu_free(gpu);
+    return stage_free(&t, good, "tokens on the device");
+}
+
 /* ---- samplers of the user's on the device ---- */
 
 enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, N_USERS };
@@ -734,6 +935,9 @@ static bool errors(void)
     X(plans)                                                                                                         \
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
+    X(kept_rows)                                                                                                     \
+    X(loaded_state)                                                                                                  \
+    X(out_on_device)                                                                                                 \
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
@@ -745,7 +949,7 @@ static bool errors(void)
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "";
-    int failed = 0;
+    int failed = 0, ran = 0;
     on_device = !strcmp(mode, "device");
     no_kernels = !strcmp(mode, "cpu");
     device = !strcmp(mode, "host") ? SAMP_GPU_HOST : 0;
@@ -770,9 +974,10 @@ int main(int argc, char **argv)
 #define RUN(name)                                                                                                    \
     if (argc < 3 || !strcmp(argv[2], #name)) {                                                                       \
         printf("%s\n", #name), fflush(stdout);                                                                       \
-        failed += !name();                                                                                           \
+        failed += !name(), ran++;                                                                                    \
     }
     TESTS(RUN)
     printf("[==========] %d failed\n", failed);
-    return failed != 0;
+    if (!ran) printf("no such test\n");
+    return failed != 0 || !ran;
 }
