@@ -3343,9 +3343,13 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
+static float sampi_fall(int32_t count, float freq, float present)
+{
+    return sampi_roundf((float)count * freq) + present;
+}
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
-    return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
+    return sampi_fall(entry->count, s->u.penalties.freq, s->u.penalties.present);
 }
 
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)

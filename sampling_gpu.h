@@ -250,11 +250,24 @@ typedef struct sampi_gpu_rule {
     int32_t id;
     uint32_t at; /* of the id among the row's changed ids */
     float scale, fall;
+    int32_t count; /* penalties: how often the id is in the window */
 } sampi_gpu_rule;
 
-/* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages. */
+/* Where a row's rules are, and its ids that any of them changes. */
+enum {
+    SAMPI_GPU_LEFT,  /* in the row's own places, args.kept_rule and kept_id, */
+    SAMPI_GPU_RIGHT, /* of which there are two: each token moves penalties' rules to the other one */
+    SAMPI_GPU_SENT   /* in args.rule and args.id: they came with this batch */
+};
+
+/* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages,
+   penalties' window. */
 typedef struct sampi_gpu_job {
     uint32_t id, n_ids; /* ids that any rule changes, ascending */
+    uint32_t side;      /* where they and the rules are */
+    uint32_t keeper;    /* the step, + 1, whose rules stay on the device; 0: none do */
+    uint32_t window;    /* where its window is in args.id, if that came with this batch */
+    sampi_ring ring;    /* of the window; no room: its rules don't change */
     uint32_t draws;     /* 1: a token moves the position */
     uint32_t n_steps;
     uint64_t position;
@@ -391,6 +404,8 @@ typedef struct sampi_gpu_args {
     size_t job_size;
     const sampi_gpu_rule *rule;
     const int32_t *id;
+    sampi_gpu_rule *kept_rule;  /* [rows][2][SAMPI_RULES] */
+    int32_t *kept_id, *window;  /* [rows][2][SAMPI_RULES], [rows][SAMPI_RULES] */
     sampi_gpu_state *state;     /* [rows] */
     sampi_gpu_result *result;   /* [rows] */
     uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
@@ -439,6 +454,12 @@ typedef struct sampi_gpu_view {
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
+}
+
+static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
+{
+    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
+    return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
@@ -579,9 +600,8 @@ static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 /* Take the changed tokens of these groups out of the row. */
 static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
-    const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
-    const int32_t *id = a->id + job->id;
-    const uint32_t n = job->n_ids;
+    const int32_t *id = sampi_gpu_ids(a, row);
+    const uint32_t n = sampi_gpu_job_of(a, row)->n_ids;
     uint32_t *hole = a->hole + row * a->groups * SAMPI_WARP;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
@@ -739,10 +759,13 @@ typedef struct sampi_gpu_here {
 
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
-    sampi_gpu_job *job = sampi_gpu_job_of(a, row);
-    sampi_gpu_here h = {
-        a, job, &a->state[row], row, a->wide + row * SAMPI_WIDE, a->changed + row * SAMPI_RULES, a->id + job->id
-    };
+    sampi_gpu_here h = { a,
+                         sampi_gpu_job_of(a, row),
+                         &a->state[row],
+                         row,
+                         a->wide + row * SAMPI_WIDE,
+                         a->changed + row * SAMPI_RULES,
+                         sampi_gpu_ids(a, row) };
     return h;
 }
 
@@ -1565,6 +1588,73 @@ static void sampi_gpu_announce(const sampi_gpu_here *h)
     sampi_gpu_add(batch, h->a->batch - sampi_gpu_peek(batch));
 }
 
+static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    const uint32_t side = h->job->side;
+    return side == SAMPI_GPU_SENT ? h->a->rule + step->rule : h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
+}
+
+/* A token's number of rules by id: those below it, and how often it is in the window itself. */
+typedef struct sampi_gpu_spot {
+    uint32_t below, count;
+} sampi_gpu_spot;
+
+static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
+{
+    uint32_t below = 0, count = 0;
+    SAMPI_SIMD(reduction(+ : below, count))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        below += rule[i].id < id;
+        count += rule[i].id == id ? (uint32_t)rule[i].count : 0;
+    }
+    spot->below = below;
+    spot->count = count;
+}
+
+/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. */
+static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
+{
+    sampi_gpu_job *job = h->job;
+    sampi_gpu_step *step = &job->step[job->keeper - 1];
+    const uint32_t sent = job->side == SAMPI_GPU_SENT, side = job->side == SAMPI_GPU_LEFT, n = step->n;
+    const bool counts = job->ring.cap > 0;
+    if (!counts && !sent) return;
+    const sampi_gpu_rule *from = sampi_gpu_rules(h, step);
+    sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
+    int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
+    const int32_t *tokens = h->a->id + job->window;
+    const uint32_t n_window = sent ? job->ring.cap : 0;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
+    const int32_t old = counts ? sampi_ring_push(&job->ring, window, token) : token, in = counts ? token : -1;
+    const bool same = old == token; /* falls out and comes in: nothing changes */
+    sampi_gpu_spot out_at, in_at;
+    sampi_gpu_spot_of(from, n, old, &out_at);
+    sampi_gpu_spot_of(from, n, in, &in_at);
+    const bool removes = !same && out_at.count == 1, inserts = !same && in_at.count == 0;
+    const float repeat = step->a, freq = step->b, present = step->c;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i <= n; i += SAMPI_WARP)
+    {
+        sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
+        uint32_t at = i == n ? in_at.below : i;
+        if (i == n ? !inserts : removes && i == out_at.below) continue;
+        if (i < n) {
+            r = from[i];
+            at += inserts && i >= in_at.below;
+        }
+        at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
+        if (!same && r.id == in) r.count++;
+        if (!same && r.id == old) r.count--;
+        if (counts) r.fall = sampi_fall(r.count, freq, present), r.at = at;
+        to[at] = r;
+        id[r.at] = r.id;
+    }
+    job->side = side;
+    if (counts) job->n_ids = step->n = n + inserts - removes;
+}
+
 /* The row is done: its result, and everything as the next batch expects it. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
@@ -1578,6 +1668,7 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     if (status == SAMP_OK) h->job->position += h->job->draws;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
+    if (status == SAMP_OK && h->job->keeper) sampi_gpu_remember(h, token);
     word *w = (word *)(void *)&h->st->want;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
     SAMPI_SIMD()
@@ -1599,7 +1690,7 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 /* The rules of a step are sorted by id; those with the same id count in their order. */
 static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
-    const sampi_gpu_rule *rule = h->a->rule + step->rule;
+    const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n;
     sampi_gpu_changed *c = h->changed;
     SAMPI_SIMD()
@@ -1614,7 +1705,7 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
 
 static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
-    const sampi_gpu_rule *rule = h->a->rule + step->rule;
+    const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
     sampi_gpu_item *item = sampi_gpu_list(h);
     SAMPI_SIMD()
@@ -1639,6 +1730,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
+    if (step->n == 0 && h->job->keeper) return 1; /* an empty window */
     if (st->phase == 0) {
         st->phase = 1;
         st->sorted = false;
@@ -2260,13 +2352,18 @@ static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all c
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
+enum { SAMPI_GPU_LISTENERS = 2 };
+
 /* The chain of a job. If it is kept, the device's copy of it is that of the chain for as long as serial, n_edits and
    position are: then the row of another batch begins without anything being sent. */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
-    size_t serial;
+    sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
+    size_t serial, n_vocab;
     uint64_t n_edits, position;
-    bool draws, custom, accepts; /* some member draws, is the user's, wants to know the token */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
+    int n_listeners;                              /* or more than that */
+    bool draws, custom;                           /* some member draws, is the user's */
     bool kept;
 } sampi_gpu_slot;
 
@@ -2284,7 +2381,7 @@ struct samp_gpu {
     /* the host's side, one heap block with this record */
     char *stage;          /* what goes to the device: rules, ids, args, places, jobs */
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
-    int32_t *id;          /* [max_rows * SAMPI_RULES] */
+    int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
     sampi_gpu_result *result;
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
@@ -2327,7 +2424,8 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
     if (!at) at = local;
-    sampi_gpu_take(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + sizeof(int32_t)));
+    sampi_gpu_take(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
+    sampi_gpu_take(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
     at[0] = used;
     sampi_gpu_take(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
@@ -2361,6 +2459,9 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
     SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
+    SAMPI_TAKE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
+    SAMPI_TAKE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_TAKE(window, int32_t, rows * SAMPI_RULES);
     SAMPI_TAKE(user_id, int32_t, rows * SAMP_GPU_LIST);
     SAMPI_TAKE(user_logit, float, rows *SAMP_GPU_LIST);
     SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
@@ -2506,7 +2607,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     sampi_gpu_take(base, &used, 1, sizeof *gpu);
     SAMPI_TAKE(stage, char, sampi_gpu_stage_size(rows, NULL));
     SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
-    SAMPI_TAKE(id, int32_t, rows * SAMPI_RULES);
+    SAMPI_TAKE(id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_TAKE(result, sampi_gpu_result, rows);
     SAMPI_TAKE(row_of, uint32_t, rows);
     SAMPI_TAKE(where, uint8_t, rows);
@@ -2638,7 +2739,10 @@ typedef struct sampi_gpu_route {
     int status;                           /* what samp_status says of the chain */
     bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
     bool custom, draws;                   /* a sampler is the user's; one draws, */
-    bool accepts, patches;                /* wants to know the token, changes single logits */
+    int n_listeners;                      /* so many want to know the token; more if chains are among them */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS];
+    int n_patchers;         /* so many change single logits, */
+    sampi_sampler *patcher; /* this one last */
 } sampi_gpu_route;
 
 /* One walk over a chain: all that has to be known of its samplers. */
@@ -2646,14 +2750,17 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
     r->llama |= s->rng != SAMP_RNG_PHILOX;
-    r->accepts |= sampi_is_chain(s) && s->owner; /* a chain in a chain */
+    if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
     if (sampi_is_chain(s)) return;
     r->custom |= sampi_is_custom(s);
     if (s->off) return;
     r->draws |= s->kind->draws != 0;
-    r->accepts |= s->kind->accept != NULL;
-    r->patches |= s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY;
+    if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
+    if (s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY) {
+        r->patcher = s;
+        r->n_patchers++;
+    }
     r->crowded |= r->n == SAMPI_GPU_CHAIN;
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
@@ -2694,7 +2801,9 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
 {
     bool selects = false;
     r->n = r->head = r->status = 0;
-    r->llama = r->crowded = r->custom = r->draws = r->accepts = r->patches = false;
+    r->llama = r->crowded = r->custom = r->draws = false;
+    r->n_patchers = r->n_listeners = 0;
+    r->patcher = NULL;
     sampi_gpu_flatten(s, r);
     r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
              : r->llama                    ? "llama.cpp's arithmetic"
@@ -2795,8 +2904,13 @@ static bool sampi_gpu_fill_patch(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
     uint32_t n = bias ? (uint32_t)s->u.bias.n : dry ? sampi_dry_list(s, list) : s->u.penalties.n;
     step->kind = SAMPI_GPU_PATCH;
+    if (s->kind == &SAMPI_PENALTIES) {
+        step->a = s->u.penalties.repeat;
+        step->b = s->u.penalties.freq;
+        step->c = s->u.penalties.present;
+    }
     for (uint32_t i = 0; i < n; i++) {
-        sampi_gpu_rule rule = { bias ? biases[i].token : list[i].token, 0, 1.0f, 0.0f };
+        sampi_gpu_rule rule = { bias ? biases[i].token : list[i].token, 0, 1.0f, 0.0f, bias ? 0 : list[i].count };
         if ((size_t)rule.id >= n_vocab) continue;
         if (bias) {
             rule.scale = sampi_masked(biases[i].bias) ? 0.0f : 1.0f;
@@ -2907,11 +3021,28 @@ static int sampi_gpu_forget(samp_gpu *gpu, int status)
     return status;
 }
 
+/* The sampler whose rules can stay on the device: it alone changes single logits, all of them the vocabulary's. */
+static const sampi_sampler *sampi_gpu_keeper(const sampi_gpu_route *r, size_t n_vocab)
+{
+    const sampi_sampler *s = r->patcher;
+    if (r->n_patchers != 1 || s->kind == &SAMPI_DRY || r->head < r->n || r->custom) return NULL;
+    if (s->kind == &SAMPI_LOGIT_BIAS) {
+        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+        for (int32_t i = 0; i < s->u.bias.n; i++)
+            if ((size_t)bias[i].token >= n_vocab) return NULL;
+        return s;
+    }
+    const uint32_t n = s->u.penalties.n;
+    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
+    return inside && s->u.penalties.ring.cap <= SAMPI_RULES ? s : NULL;
+}
+
 /* The samplers as steps; false: not on the device. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->head == r->n;
+    const sampi_sampler *keeper = sampi_gpu_keeper(r, n_vocab);
     for (int i = 0; i < r->head; i++) {
         sampi_sampler *t = r->list[i];
         sampi_gpu_step *step = &job->step[n];
@@ -2924,8 +3055,10 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
-        if (whole && (step->kind == SAMPI_GPU_SOFTMAX || (step->kind == SAMPI_GPU_PATCH && step->n == 0))) continue;
-        if (t->kind == &SAMPI_DRY && step->n == 0) continue;
+        if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
+        if (t == keeper) job->keeper = n + 1;
+        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != keeper && (whole || t->kind == &SAMPI_DRY))
+            continue;
         n++;
     }
     if (!whole) {
@@ -2940,6 +3073,12 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     }
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
+    if (keeper && keeper->kind == &SAMPI_PENALTIES) {
+        job->ring = keeper->u.penalties.ring;
+        job->window = gpu->n_ids;
+        memcpy(gpu->id + gpu->n_ids, sampi_part(keeper, 0), job->ring.cap * sizeof *gpu->id);
+        gpu->n_ids += job->ring.cap;
+    }
     return true;
 }
 
@@ -2950,6 +3089,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     sampi_gpu_widen(gpu, (uint32_t)r->head + 1);
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
+    job->side = SAMPI_GPU_SENT;
     job->id = gpu->n_ids;
     job->draws = r->draws;
     job->position = s->position;
@@ -2962,19 +3102,23 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->position = s->position;
     slot->draws = r->draws;
     slot->custom = r->custom;
-    slot->accepts = r->accepts;
-    slot->kept = r->head == r->n && !r->custom && !r->patches;
+    slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
+    memcpy(slot->listener, r->listener, sizeof r->listener);
+    slot->n_vocab = n_vocab;
+    slot->patcher = job->keeper ? r->patcher : NULL;
+    slot->kept = r->head == r->n && !r->custom && (job->keeper || !r->n_patchers);
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
 }
 
 /* Does the device have this chain, as it is, as the next job? */
-static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s)
+static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
     return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
-           slot->position == s->position;
+           slot->position == s->position && slot->n_vocab == n_vocab &&
+           (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
 /* ---- a batch ---- */
@@ -3224,6 +3368,20 @@ static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
     last->now.pending_p = value;
 }
 
+/* The device has made the next rules; the host's copy of the job says where. */
+static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
+{
+    const sampi_sampler *s = gpu->slot[job].patcher;
+    sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
+    if (s->kind == &SAMPI_LOGIT_BIAS) {
+        copy->side = SAMPI_GPU_LEFT;
+        return;
+    }
+    copy->side = copy->side == SAMPI_GPU_LEFT ? SAMPI_GPU_RIGHT : SAMPI_GPU_LEFT;
+    copy->ring = s->u.penalties.ring;
+    copy->n_ids = copy->step[copy->keeper - 1].n = s->u.penalties.n;
+}
+
 /* A job's token into its chain: state, position, acceptance. */
 static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
@@ -3247,10 +3405,12 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     }
     if (!status && slot->draws) s->position++;
     if (!status && slot->custom) status = sampi_accept(s, token, true);
-    if (!status && !slot->accepts && !slot->custom && sampi_is_chain(s)) /* its members would not listen */
-        sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
-    else if (!status)
+    if (!status && slot->n_listeners > SAMPI_GPU_LISTENERS) {
         status = sampi_accept(s, token, false);
+    } else if (!status) { /* the others needn't be woken */
+        sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
+        for (int i = 0; i < slot->n_listeners; i++) slot->listener[i]->kind->accept(slot->listener[i], token);
+    }
     if (status) {
         sampi_restore_state(s);
         s->position = position;
@@ -3259,6 +3419,7 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     s->perf.n_sample++;
     s->perf.n_accept++;
     slot->position = s->position;
+    if (slot->patcher) sampi_gpu_follow(gpu, job);
     return token;
 }
 
@@ -3276,6 +3437,27 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
     }
 }
 
+/* The same for what is told of its token. */
+static void sampi_gpu_prefetch_lines(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
+}
+static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
+{
+    const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
+    const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
+    if (far) sampi_gpu_prefetch_lines(far->chain, sizeof *far->chain);
+    for (int i = 0; far && i < far->n_listeners && i < SAMPI_GPU_LISTENERS; i++)
+        sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->chain);
+    if (!next || next->n_listeners > SAMPI_GPU_LISTENERS) return;
+    const sampi_chain *c = &next->chain->u.chain;
+    sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
+    for (int i = 0; i < next->n_listeners; i++) {
+        const sampi_sampler *s = next->listener[i];
+        if (s->kind == &SAMPI_PENALTIES) sampi_gpu_prefetch_lines(sampi_penalties_list(s), s->part_size[1] / 2);
+    }
+}
+
 /* Which rows go where: jobs are made of those for the device. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
@@ -3285,7 +3467,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     for (size_t r = 0; r < l->n_rows; r++) {
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
-        const bool has = s && !l->logprobs && sampi_gpu_has(gpu, s);
+        const bool has = s && !l->logprobs && sampi_gpu_has(gpu, s, l->n_vocab);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
@@ -3329,7 +3511,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
             gpu->perf.n_mixed++;
         else
             gpu->perf.n_device++;
-        if (j + 1 < gpu->n_jobs) sampi_gpu_prefetch(rows, gpu->row_of[j + 1] - 1, logits->n_rows);
+        sampi_gpu_prefetch_settling(gpu, j);
         gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
         written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
     }

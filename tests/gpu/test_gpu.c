@@ -484,7 +484,14 @@ static samp_sampler *kept_chain(source *s)
     p.mirostat = percent(s, 40) ? (int)below(s, 3) : 0;
     if (percent(s, 30)) p.adaptive_target = 0.3f;
     if (percent(s, 30)) p.xtc_probability = 0.5f;
-    if (percent(s, 20)) p.penalty_repeat = 1.2f;
+    if (percent(s, 50)) { /* windows that fill up soon, or never; none */
+        p.penalty_repeat = percent(s, 50) ? 1.2f : 0.8f;
+        p.penalty_freq = percent(s, 50) ? 0.3f : 0.0f;
+        p.penalty_present = percent(s, 50) ? -0.2f : 0.0f;
+        p.penalty_last_n = PICK(s, 1, 2, 3, 8, 64, 1200);
+    }
+    samp_logit_bias bias[4] = { { 7, 1.0f }, { 3, -INFINITY }, { percent(s, 20) ? 1499 : 1000, 2.0f }, { 7, 0.5f } };
+    if (percent(s, 20)) p.logit_bias = bias, p.n_logit_bias = 1 + (int)below(s, 4);
     if (percent(s, 20)) p.typ_p = 0.8f, p.top_n_sigma = 2.0f;
     return samp_chain_from_params(&p, NULL);
 }
@@ -593,6 +600,9 @@ static bool kept_rows(void)
         for (int round = 0; round < 60 && good; round++) {
             for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
             l.n_rows = percent(&s, 80) ? ROWS : 1 + below(&s, ROWS);
+            l.n_vocab = percent(&s, 90) ? 1500 : 1400 + below(&s, 101);
+            for (size_t k = 0; percent(&s, 30) && k < l.n_rows; k++) /* few tokens: the same ones again */
+                for (size_t i = 30; i < l.n_vocab; i++) store(SAMP_F32, t.data, k * l.n_vocab + i, -20.0f);
             for (int k = (int)below(&s, 4); k > 0 && good; k--)
                 good = edit(&t, &s, below(&s, l.n_rows), (int)below(&s, N_EDITS), &l);
             for (size_t r = 0; r < l.n_rows; r++) /* rows that fail */
