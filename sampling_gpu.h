@@ -24,7 +24,7 @@
 
    HOW A TOKEN COMES ABOUT
 
-       host     chain -> steps: parameters, state, changed logits        one copy to the device per batch      >>host
+       host     chain -> steps: parameters, state, changed logits        sent if the device has not got them   >>host
        device   scan      logits -> maxima of cells, NaN found                                                 >>passes
                 advance   one sampler after the other, on what is known                                        >>steps
                   walk    where a sampler needs a sum or tokens of the row: all teams read it again
@@ -35,6 +35,11 @@
    pass; the one that finishes last adds the results up and advances the chain as far as it gets without the next pass.
    A row stays where it is: what samplers did to it is kept as a list of operations, which a pass applies to each
    element it reads. Logits that penalties, dry or logit_bias change are taken out of the row and kept beside it.
+
+   Chains stay on the device. It moves their state on as the host does (the position, mirostat's mu, adaptive_p's
+   averages, penalties' window), so a row of the next batch sends nothing, unless its chain was edited or has drawn
+   elsewhere in between (samp_chain_update, samp_state_load, samp_reset, samp_sample ...), or has dry, several samplers
+   that change single logits, or one of your own. The chain on the host is always up to date: read its state there.
 
    Between passes, teams of a row wait for each other only in contexts that have seen, at creation, that 1024 teams run
    together; they wait a bounded time, and what is left undone is done by another launch. Otherwise each pass is a
@@ -121,7 +126,8 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
               larger vocabulary than its), SAMP_E_DEVICE (a copy failed).
-     State    belongs to the chains: the same chain may go on on the CPU.
+     State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
+              samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out);
