@@ -3343,13 +3343,9 @@ static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
-static float sampi_fall(int32_t count, float freq, float present)
-{
-    return sampi_roundf((float)count * freq) + present;
-}
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
-    return sampi_fall(entry->count, s->u.penalties.freq, s->u.penalties.present);
+    return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
@@ -3997,8 +3993,8 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. */
-static float sampi_decay(float sum, float decay, float x) { return sampi_roundf(decay * sum) + x; }
+/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
+static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
 
 static float sampi_adaptive_p_logit(float p, float aim)
 {

@@ -18,7 +18,7 @@ ptx=$(ls ./*mkoffload.o | head -n 1)
 wrong() { echo "gpu: the device code $1" >&2; exit 1; }
 grep -q 'sampi_gpu_walk' "$ptx" || wrong "is missing"
 if grep -q 'malloc' "$ptx"; then wrong "calls malloc"; fi
-if grep -q 'fma\.rn\.f32' "$ptx"; then wrong "has contracted f32 products"; fi
+if grep 'fma\.rn\.f32' "$ptx" | grep -qv 0f3f800000; then wrong "has contracted f32 products"; fi # sums are fma by 1
 if grep -qE '(ld|st)\.local' "$ptx"; then wrong "spills to local memory"; fi
 run=$(awk '/^[ \t]*ld\.f32/ { if (++n > most) most = n; next } { n = 0 } END { print most + 0 }' "$ptx")
 [ "$run" -ge 32 ] || wrong "has only $run loads under way at once"
