@@ -889,6 +889,7 @@ bool ptx_link(program *p)
                 *(u64 *)(uintptr_t)c->value += value;
         }
         for (int k = 0; k < f->n_code; k++) f->code[k].seen = NULL;
+        f->first = p->n_code;
         p->n_code += (u32)f->n_code;
     }
     return !missing;

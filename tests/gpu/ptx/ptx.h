@@ -102,6 +102,7 @@ typedef struct function {
     u32 local_bytes;
     map regs, labels, locals;
     int number;
+    u32 first; /* of its instructions among the program's */
 } function;
 
 typedef struct variable {
@@ -176,7 +177,7 @@ typedef struct warp {
     u64 *ready;
     u32 n_regs, local_top;
     u8 *local; /* [LANES][LOCAL_BYTES] */
-    u64 clock, n_instructions;
+    u64 clock, n_instructions, last_store, in_flight;
 } warp;
 
 typedef struct team {
@@ -187,7 +188,7 @@ typedef struct team {
     } barrier[N_BARRIERS];
     u8 *shared;
     warp *warp;
-    u32 *cycles; /* time: per instruction of the program */
+    u32 *cycles, n_cycles; /* time: per instruction of the program */
 } team;
 
 typedef struct grid {

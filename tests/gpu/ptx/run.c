@@ -548,7 +548,6 @@ static void run_warp(warp *w, u64 until)
             for (int i = 0; i < LANES; i++) yes |= (u32)(p[i] & 1) << i;
             mask &= in->negated ? ~yes : yes;
         }
-        w->n_instructions++;
         if (time_on) {
             if (mask && (in->op == OP_ld || in->op == OP_st || (in->op >= OP_atom_add && in->op <= OP_atom_xor))) {
                 step(w, f, in, mask);
@@ -582,7 +581,7 @@ static void start_team(team *t, u32 number, u64 clock)
     for (u32 i = 0; i < t->n_warps; i++) {
         warp *w = &t->warp[i];
         w->team = t, w->number = i, w->live = UINT32_MAX, w->depth = -1, w->barrier = -1, w->local_top = 0;
-        w->clock = clock, w->n_instructions = 0;
+        w->clock = clock, w->n_instructions = w->last_store = w->in_flight = 0;
         push(w, now->kernel, UINT32_MAX, NONE);
         for (int k = 0; k < now->kernel->n_params; k++)
             for (int l = 0; l < LANES; l++) w->frames[0].reg[now->kernel->param[k]][l] = now->arg[k];
@@ -608,7 +607,7 @@ static team *teams_of(u32 n)
         t[i].n_warps = now->n_warps;
         t[i].shared = calloc(1, now->p->shared_bytes);
         t[i].warp = calloc(now->n_warps, sizeof(warp));
-        if (time_on) t[i].cycles = calloc(now->p->n_code, sizeof(u32));
+        if (time_on) t[i].cycles = calloc(now->p->n_code, sizeof(u32)), t[i].n_cycles = now->p->n_code;
         for (u32 k = 0; k < now->n_warps; k++) {
             warp *w = &t[i].warp[k];
             w->n_regs = MAX_REGS / now->n_warps;
