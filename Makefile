@@ -149,6 +149,7 @@ OFFLOAD_ARCH ?= $(if $(findstring amdgcn,$(OFFLOAD)),-march=gfx906,-misa=sm_80)
 OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD) \
                 -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
 GPU := $(B)/gpu
+PTX := $(GPU)/ptx_emulator
 GPU_DEPS := sampling_gpu.h sampling.h tests/fuzz/case.h
 
 ## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
@@ -192,6 +193,19 @@ $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
 
+## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
+test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
+	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_UNWRITTEN=1 "$$@" > $(GPU)/ptx.log 2>&1 \
+	    || { cat $(GPU)/ptx.log; exit 1; }; \
+	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-40} ./$(GPU)/test_gpu device; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-40} SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
+
+$(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
+	@mkdir -p $(PTX)
+	gcc -std=gnu11 -O3 -march=native -ffp-contract=off -fno-math-errno $(WARN) -fPIC -shared -fvisibility=hidden \
+	  $(filter %.c,$^) -o $@ -lm
+
 ## test-gpu-mutants: that test catches broken kernels (some minutes)
 test-gpu-mutants: $(GPU_DEPS) tests/gpu/test_gpu.c | $(GPU)
 	@CC="$(CC)" sh tests/gpu/mutate.sh $(GPU)
@@ -207,6 +221,7 @@ ci-gpu: $(GPU)/san $(GPU)/host_simd
 	@for target in amdgcn-amdhsa nvptx-none; do \
 	  if $(MAKE) -s deps-gpu OFFLOAD=$$target > $(GPU)/deps.log 2>&1; then \
 	    $(MAKE) -s -B gpu OFFLOAD=$$target WARN="$(WARN) -Werror" || exit 1; \
+	    [ $$target != nvptx-none ] || $(MAKE) -s test-gpu-ptx WARN="$(WARN) -Werror" || exit 1; \
 	  else echo "ci-gpu: SKIPPED $$target: its compiler can't be installed here"; fi; done
 
 $(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
@@ -244,7 +259,7 @@ need-deps:
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
 
 ## clean: remove build/
 clean:
@@ -254,5 +269,5 @@ $(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu test-gpu-host test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
+        gpu test-gpu bench-gpu test-gpu-host test-gpu-ptx test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
         test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -3960,7 +3960,7 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = (double)mu - sampi_log2(z / (double)SAMPI_ONE);
+    double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
     return fma(-room, SAMPI_LN2, (double)max);
 }
 

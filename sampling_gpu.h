@@ -869,7 +869,11 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
     uint32_t m = 1;
     while (m < n) m *= 2;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP) item[i].key = 0;
+    SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP)
+    {
+        item[i].key = 0;
+        item[i].at_order = item[i].at_p = 0.0f;
+    }
     for (uint32_t size = 2; size <= m; size *= 2)
         for (uint32_t step = size / 2; step > 0; step /= 2) {
             SAMPI_SIMD()

@@ -25,6 +25,11 @@ run=$(awk '/^[ \t]*ld\.f32/ { if (++n > most) most = n; next } { n = 0 } END { p
 for p in ptxas /usr/local/cuda/bin/ptxas; do
     command -v "$p" > /dev/null || continue
     "$p" -c -arch=sm_90 "$ptx" -o all.cubin || wrong "is refused by ptxas"
+    # what the assembler fuses by itself: products and sums without .rn; FFMA and DFMA begin with 23 7 and 2b 7
+    fused() {
+        "$p" -c -arch=sm_90 "-fmad=$1" "$ptx" -o fused.cubin && od -An -v -tx1 -w16 fused.cubin | grep -cE '^ 2[3b] 7'
+    }
+    [ "$(fused true)" = "$(fused false)" ] || wrong "has products that ptxas fuses with sums"
     assembled=", assembled for sm_90"
     break
 done

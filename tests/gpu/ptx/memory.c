@@ -1,0 +1,74 @@
+/* memory.c - blocks that can be addressed, in order of address, and what of them has been written. */
+#include "ptx.h"
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { RED_ZONE = 4096 }; /* before and behind a block: no other one lies there */
+
+static block **blocks;
+static int n_blocks;
+
+static int first_above(u64 address)
+{
+    int lo = 0, hi = n_blocks;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (blocks[mid]->lo > address)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+static void *pages(u64 size)
+{
+    void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return p == MAP_FAILED ? NULL : p;
+}
+
+block *block_new(u64 size, const char *name, bool written)
+{
+    block *b = calloc(1, sizeof *b);
+    bool large = size >= 4096;
+    b->base = large ? pages(size + 2 * RED_ZONE) : calloc(1, size + 512);
+    b->state = large ? pages(size + 8) : calloc(1, size + 8);
+    if (!b->base || !b->state) return NULL;
+    b->lo = ((u64)(uintptr_t)b->base + (large ? RED_ZONE : 256)) & ~(u64)255;
+    b->hi = b->lo + size;
+    b->name = name;
+    if (written) memset(b->state, WRITTEN, size);
+    if (!(n_blocks & (n_blocks - 1)))
+        blocks = realloc(blocks, sizeof *blocks * (size_t)(n_blocks ? n_blocks * 2 : 1));
+    int at = first_above(b->lo);
+    memmove(blocks + at + 1, blocks + at, sizeof *blocks * (size_t)(n_blocks - at));
+    blocks[at] = b;
+    n_blocks++;
+    return b;
+}
+
+block *block_find(u64 address)
+{
+    int i = first_above(address) - 1;
+    return i >= 0 && address < blocks[i]->hi ? blocks[i] : NULL;
+}
+
+/* The record stays, without addresses: instructions may remember it. */
+bool block_free(u64 address)
+{
+    int i = first_above(address) - 1;
+    block *b = i >= 0 ? blocks[i] : NULL;
+    if (!b || b->lo != address) return false;
+    u64 size = b->hi - b->lo;
+    if (size >= 4096)
+        munmap(b->base, size + 2 * RED_ZONE), munmap(b->state, size + 8);
+    else
+        free(b->base), free(b->state);
+    b->hi = b->lo = 0;
+    memmove(blocks + i, blocks + i + 1, sizeof *blocks * (size_t)(n_blocks - i - 1));
+    n_blocks--;
+    return true;
+}
+
+void block_wrote(block *b, u64 address, u64 n) { memset(b->state + (address - b->lo), WRITTEN, n); }

@@ -1,0 +1,170 @@
+/* time.c - a model of time: each warp issues in order, when its operands are there; a load is as far away as the place
+   where its line is. Figures are rough ones of Hopper (ptx.h's instruction, cost() in parse.c, the enum here). Warps of a
+   multiprocessor share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no clock,
+   no launch. So it shows where a warp works or waits one step after the other, and never how long a kernel takes. */
+#include "ops.h"
+#include "ptx.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { L1 = 35, L2 = 270, DRAM = 600, BRANCH = 6, LINES = 2048, SECTOR = 32, TOP = 12 };
+
+bool time_on;
+
+static u64 near_[SMS][LINES]; /* the sector that is there, and since which fence */
+static u64 fences[SMS];
+static u64 n_instructions, sectors[3];
+static struct {
+    u64 end, instructions, in_flight;
+    u32 team;
+} last; /* the team that wrote last: who only waits for others ends later */
+static u32 *path;
+
+void time_start(const grid *g)
+{
+    if (!time_on) return;
+    n_instructions = 0;
+    memset(sectors, 0, sizeof sectors);
+    memset(&last, 0, sizeof last);
+    free(path);
+    path = calloc(g->p->n_code, sizeof *path);
+    for (int i = 0; i < SMS; i++) fences[i]++;
+}
+
+/* How far away a sector is, and from now on it is near. */
+static u32 distance(u32 sm, u64 address, bool reads)
+{
+    u64 sector = address / SECTOR, *tag = &near_[sm][sector % LINES], want = sector << 20 | (fences[sm] & 0xFFFFF);
+    block *b = block_find(address);
+    u8 *state = b ? b->state + (address - b->lo) / SECTOR * SECTOR : NULL;
+    u32 level = *tag == want ? 0 : !state || (*state & CACHED) ? 1 : 2;
+    *tag = want;
+    if (state) *state |= CACHED;
+    sectors[level] += reads;
+    return level == 0 ? L1 : level == 1 ? L2 : DRAM;
+}
+
+/* The farthest one, and a cycle for each sector more than four. */
+static u32 memory_latency(const warp *w, const instruction *in, u32 mask, const u64 *address)
+{
+    u64 seen[LANES];
+    u32 n = 0, most = 0;
+    if (in->space != GENERIC) return 25;
+    for (int i = 0; i < LANES; i++) {
+        if (!(mask >> i & 1)) continue;
+        u64 sector = address[i] / SECTOR;
+        u32 k = 0;
+        while (k < n && seen[n - 1 - k] != sector) k++;
+        if (k < n) continue;
+        seen[n++] = sector;
+        u32 far_ = distance(w->team->sm, address[i], in->op == OP_ld);
+        if (far_ > most) most = far_;
+    }
+    return most + (n > 4 ? n - 4 : 0);
+}
+
+static u64 ready_at(const frame *f, int operand, u64 t)
+{
+    return operand >= 0 && f->ready[operand] > t ? f->ready[operand] : t;
+}
+
+void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *address)
+{
+    if (!time_on) return;
+    u64 t = in->issue || in->guard != NONE ? w->clock : 0, latency = in->latency;
+    bool atomic = in->op >= OP_atom_add && in->op <= OP_atom_xor;
+    t = ready_at(f, in->guard, t);
+    for (int i = 0; i < in->n_src; i++) t = ready_at(f, in->src[i], t);
+    if (in->op == OP_call) t = ready_at(f, f->fn->calls[in->target].callee, t);
+    if (t || in->issue) { /* a mere name is there when what it names is */
+        if (address) latency = memory_latency(w, in, mask, address);
+        if (atomic) latency = L2 + 30 + 4 * (u32)__builtin_popcount(mask);
+        if (in->op == OP_ld) w->in_flight += latency;
+        if (in->op == OP_fence && mask) fences[w->team->sm]++;
+    }
+    for (int i = 0; i < in->n_dst; i++)
+        if (in->dst[i] >= 0) f->ready[in->dst[i]] = t + latency;
+    if (!in->issue && in->guard == NONE) return;
+    u64 end = t + (in->issue ? in->issue : 1);
+    if (in->op == OP_bra) end += BRANCH;
+    if (in->op == OP_fence && mask) end += latency;
+    w->team->cycles[f->fn->first + (u32)(in - f->fn->code)] += (u32)(end - w->clock);
+    w->clock = end;
+    n_instructions++;
+    w->n_instructions++;
+    if (mask && in->op == OP_st && in->space == GENERIC) w->last_store = end;
+}
+
+void time_team_done(team *t)
+{
+    if (!time_on) return;
+    const warp *w = &t->warp[0];
+    if (w->last_store >= last.end) {
+        last.end = w->last_store, last.team = t->number;
+        last.instructions = w->n_instructions, last.in_flight = w->in_flight;
+        memcpy(path, t->cycles, sizeof *path * t->n_cycles);
+    }
+    memset(t->cycles, 0, sizeof *t->cycles * t->n_cycles);
+}
+
+typedef struct place {
+    u64 cycles;
+    text file, name;
+    u32 line;
+} place;
+
+static int by_cycles(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    return (x->cycles < y->cycles) - (x->cycles > y->cycles);
+}
+
+static void print_top(const char *what, place *list, size_t n)
+{
+    qsort(list, n, sizeof *list, by_cycles);
+    fprintf(stderr, "time:   %s:\n", what);
+    for (size_t i = 0; i < n && i < TOP && list[i].cycles; i++) {
+        fprintf(stderr, "time:   %9llu  %.*s", (unsigned long long)list[i].cycles, (int)list[i].name.n,
+                list[i].name.at);
+        if (list[i].line) fprintf(stderr, " %.*s:%u", (int)list[i].file.n, list[i].file.at, list[i].line);
+        fprintf(stderr, "\n");
+    }
+}
+
+void time_report(const grid *g)
+{
+    if (!time_on) return;
+    const program *p = g->p;
+    place *functions = calloc((size_t)p->n_functions, sizeof *functions), *lines = calloc(p->n_code, sizeof *lines);
+    size_t n = 0;
+    for (int i = 0; i < p->n_functions; i++) {
+        const function *f = p->function[i];
+        functions[i].name = f->name;
+        for (int k = 0; k < f->n_code; k++) {
+            const instruction *in = &f->code[k];
+            u64 cycles = path[f->first + (u32)k];
+            functions[i].cycles += cycles;
+            if (!cycles || !in->source_line) continue;
+            size_t at = n;
+            for (size_t j = 0; j < n && at == n; j++)
+                if (lines[j].line == in->source_line && lines[j].file.at == f->module->file[in->file & 63].at) at = j;
+            n += at == n;
+            lines[at].cycles += cycles;
+            lines[at].line = in->source_line, lines[at].file = f->module->file[in->file & 63];
+        }
+    }
+    fprintf(stderr,
+            "time: %.*s, %u teams: the last one to write (team %u) does so at cycle %llu of a model, which is no "
+            "measurement\n",
+            (int)g->kernel->name.n, g->kernel->name.at, g->n_teams, last.team, (unsigned long long)last.end);
+    fprintf(stderr,
+            "time:   %llu warp instructions, %llu of them its own; sectors read %llu near, %llu L2, %llu DRAM; "
+            "its loads under way on average %.1f\n",
+            (unsigned long long)n_instructions, (unsigned long long)last.instructions, (unsigned long long)sectors[0],
+            (unsigned long long)sectors[1], (unsigned long long)sectors[2],
+            last.end ? (double)last.in_flight / (double)last.end : 0.0);
+    print_top("its cycles by function", functions, (size_t)p->n_functions);
+    if (n) print_top("by line", lines, n);
+    free(functions), free(lines);
+}
