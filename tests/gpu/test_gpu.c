@@ -284,6 +284,34 @@ static bool random_batches(void)
     return stage_free(&t, good && !failed, "random batches");
 }
 
+/* Contexts of their own in threads of their own, at once. */
+static void *random_batches_of(void *seed)
+{
+    stage t;
+    bool good = stage_make(&t);
+    uint64_t n = setting("SAMP_TEST_CASES", 400) / 4 + 1;
+    for (uint64_t i = 0; i < n && good; i++) good = one_case(&t, *(const uint64_t *)seed + i);
+    return stage_free(&t, good, "one of several threads") ? seed : NULL;
+}
+
+static bool threads(void)
+{
+    enum { THREADS = 3 };
+    pthread_t thread[THREADS];
+    uint64_t seed[THREADS];
+    bool good = true;
+    real_rows_load("tests/data/real_rows.f16");
+    for (int i = 0; i < THREADS; i++) {
+        seed[i] = 7000000 + 100000 * (uint64_t)i;
+        if (pthread_create(&thread[i], NULL, random_batches_of, &seed[i])) abort();
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *passed = NULL;
+        good &= pthread_join(thread[i], &passed) == 0 && passed;
+    }
+    return good;
+}
+
 /* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
 static bool waiting_teams(void)
 {
@@ -948,6 +976,7 @@ static bool errors(void)
     X(kept_rows)                                                                                                     \
     X(loaded_state)                                                                                                  \
     X(out_on_device)                                                                                                 \
+    X(threads)                                                                                                       \
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
