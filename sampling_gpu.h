@@ -11,7 +11,7 @@
        gcc -O3 -fopenmp -foffload=nvptx-none -foffload-options=nvptx-none=-misa=sm_80 -foffload-options=-lm
            -ffp-contract=off -fno-pie -no-pie main.c -lm
 
-       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false };
+       samp_gpu_config config = { 0, 64, 128256, SAMP_BF16, true, false, 0 };
        samp_gpu *gpu = samp_gpu_create(&config, &status);
        status = samp_gpu_sample_batch(gpu, chains, &logits, tokens);        // chains [n_rows], as samp_sample_batch
        samp_gpu_free(gpu);
@@ -41,6 +41,9 @@
    elsewhere in between (samp_chain_update, samp_state_load, samp_reset, samp_sample ...), or has dry, several samplers
    that change single logits, or one of your own. The chain on the host is always up to date: read its state there.
 
+   Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
+   They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
+
    Between passes, teams of a row wait for each other only in contexts that have seen, at creation, that 1024 teams run
    together; they wait a bounded time, and what is left undone is done by another launch. Otherwise each pass is a
    launch. Nothing waits on the host.
@@ -49,8 +52,10 @@
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off.
 
    WHAT RUNS WHERE. All built-in samplers run on the device. A chain goes to the CPU, alone of its batch, where
-     - its random source is SAMP_RNG_MT19937, or log-probabilities are asked for;
-     - it has more than 24 active samplers, or 1024 changed logits;
+     - its random source is SAMP_RNG_MT19937;
+     - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
+     - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
+       small;
      - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
      - a sampler of your own comes before any that removes tokens.
@@ -94,12 +99,14 @@ typedef struct samp_gpu samp_gpu;
 
 /* The fixed shapes of a context. */
 typedef struct samp_gpu_config {
-    int32_t device;      /* OpenMP's number, 0 ..; SAMP_GPU_HOST */
-    size_t max_rows;     /* 1 .. 65536 */
-    size_t max_vocab;    /* 1 .. SAMP_MAX_VOCAB */
-    samp_dtype dtype;    /* of the logits: SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 */
-    bool data_on_device; /* samp_logits.data is the device's (omp_target_alloc, cudaMalloc), else the host's */
-    bool out_on_device;  /* so is `out` */
+    int32_t device;           /* OpenMP's number, 0 ..; SAMP_GPU_HOST */
+    size_t max_rows;          /* 1 .. 65536 */
+    size_t max_vocab;         /* 1 .. SAMP_MAX_VOCAB */
+    samp_dtype dtype;         /* of the logits: SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 */
+    bool data_on_device;      /* samp_logits.data is the device's (omp_target_alloc, cudaMalloc), else the host's */
+    bool out_on_device;       /* so is `out` */
+    int32_t max_top_logprobs; /* 0 .. SAMP_MAX_TOP_LOGPROBS, SAMP_GPU_LIST: the largest n_top that a row gets from the
+                                 device; rows that ask for more go to the CPU, with 0 all that ask */
 } samp_gpu_config;
 
 /* samp_gpu_available -- how many devices can be used; 0: calls sample on the CPU. */
@@ -109,8 +116,8 @@ SAMP_API int samp_gpu_available(void);
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config);
 
 /* samp_gpu_create -- a context; all memory is taken here, on both sides.
-     Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary),
-              SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
+     Returns  NULL on failure. *status (may be NULL): SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (device, rows, vocabulary,
+              max_top_logprobs), SAMP_E_DTYPE, SAMP_E_NOMEM, SAMP_E_DEVICE (a probe kernel did not run there).
      Without any device the context is made all the same, and samples on the CPU. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status);
 
@@ -123,7 +130,8 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
 /* samp_gpu_sample_batch -- draw the next token of every row and accept it, as samp_sample_batch does on the CPU.
      in       rows [n_rows], a chain each, each at most once; logits as in samp_sample_batch, with the context's dtype,
               at most its rows and vocabulary; row_index and mask are host memory; -inf or a cleared bit masks a token
-     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was
+     out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was; logits->logprobs is
+              host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
               larger vocabulary than its), SAMP_E_DEVICE (a copy failed).
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
@@ -235,13 +243,15 @@ enum {
     SAMPI_GPU_MIROSTAT,
     SAMPI_GPU_MIROSTAT_V2,
     SAMPI_GPU_ADAPTIVE_P,
-    SAMPI_GPU_USER,  /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT /* what is left goes to the host */
+    SAMPI_GPU_USER,    /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_EXPORT,  /* what is left goes to the host */
+    SAMPI_GPU_RAW,     /* the first step, if log-probabilities are wanted: those of the row as given */
+    SAMPI_GPU_LOGPROBS /* then the last one: the others, and the chosen token's ranks */
 };
 
 typedef struct sampi_gpu_step {
     int32_t kind;
-    uint32_t k;        /* top_k; mirostat's m */
+    uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
     uint32_t rule, n;  /* patch: its rules */
     uint32_t stream;   /* draws: the third word of Philox's counter */
     float a, b, c, mu; /* parameters and state: see sampi_gpu_fill */
@@ -369,6 +379,11 @@ typedef struct sampi_gpu_state {
     uint64_t p_z;
     float row_max; /* adaptive_p's first distribution */
     uint64_t row_z;
+    /* log-probabilities */
+    uint64_t chosen;    /* the key of the token, */
+    float value;        /* and what its sampler learns */
+    uint32_t n_head;    /* so many keys are in head: all of the row as given */
+    uint64_t head_from; /* from this one on */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
@@ -384,6 +399,13 @@ typedef struct sampi_gpu_result {
     double order_mean;
     uint64_t p_z;
 } sampi_gpu_result;
+
+/* What log-probabilities are made of: of the row as given, or of what the chain left. */
+typedef struct sampi_gpu_told {
+    uint64_t z;
+    float max, l;         /* l, rank: the chosen token's */
+    uint32_t rank, n_top; /* so many keys are in its part of top */
+} sampi_gpu_told;
 
 /* What a team leaves of a pass. */
 typedef struct sampi_gpu_part {
@@ -428,6 +450,9 @@ typedef struct sampi_gpu_args {
     float *fold;                /* [rows][SAMPI_FOLD] */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
     float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] */
+    uint64_t *head;             /* [rows][SAMP_GPU_LIST] keys: see the state's head_from */
+    sampi_gpu_told *told;       /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
+    uint32_t n_top;             /* the most that a row of the batch asks for */
 } sampi_gpu_args;
 
 /* ================================================================================================== >>elements */
@@ -572,11 +597,14 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* The same for a bound on logits, which only scaling moves. */
+/* The same for a bound on logits, which only scaling moves; adaptive_p's map leaves none. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (op[i].kind == SAMPI_OP_SCALE && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * op[i].f));
+        if (op[i].kind == SAMPI_OP_SCALE && l >= -FLT_MAX)
+            l = sampi_finite(sampi_roundf(l * op[i].f));
+        else if (op[i].kind == SAMPI_OP_ADAPT && l >= -FLT_MAX)
+            l = FLT_MAX;
     return l;
 }
 
@@ -1688,6 +1716,16 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     return 0;
 }
 
+/* The last sampler has chosen: that is all, unless log-probabilities are wanted. */
+static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->at + 1 == h->job->n_steps) return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), value);
+    st->chosen = key;
+    st->value = value;
+    return 1;
+}
+
 /* ---- the samplers ---- */
 
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
@@ -1949,15 +1987,15 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h)
 
 static int sampi_gpu_greedy(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_keep_first(h, 0, 1); /* one token: it is on the list */
-    return known == 1 ? sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(sampi_gpu_list_max(h)), 0.0f) : known;
+    int known = sampi_gpu_select(h, false, 0.0, 0, 1); /* one token: it is on the list */
+    return known == 1 ? sampi_gpu_choose(h, sampi_gpu_list_max(h), 0.0f) : known;
 }
 
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
     int known = sampi_gpu_draw(h, step, &key);
-    return known == 1 ? sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), 0.0f) : known;
+    return known == 1 ? sampi_gpu_choose(h, key, 0.0f) : known;
 }
 
 /* Draw among the tokens kept, and learn from the surprise. */
@@ -1970,7 +2008,7 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
     if (known != 1) return known;
     double d = (double)st->max - (double)sampi_gpu_logit(key);
     step->mu = sampi_mirostat_mu(step->mu, step->a, step->b, d, st->z);
-    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), step->mu);
+    return sampi_gpu_choose(h, key, step->mu);
 }
 
 static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
@@ -2061,6 +2099,7 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
+            st->thinned = true; /* nor do the maxima of cells say anything of the mapped logits */
         }
         sampi_gpu_changed_set(st, false);
         st->phase = 1;
@@ -2071,7 +2110,7 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
     float l = sampi_gpu_unadapted(h, sampi_gpu_id(key)), p = (float)(sampi_exp(st->row_max, l) / (double)st->row_z);
     step->c = sampi_decay(step->c, step->b, p);
     step->mu = sampi_decay(step->mu, step->b, 1.0f);
-    return sampi_gpu_finish(h, SAMP_OK, (int32_t)sampi_gpu_id(key), p);
+    return sampi_gpu_choose(h, key, p);
 }
 
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -2148,6 +2187,124 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
 }
 
+/* ---- log-probabilities ----
+   The host makes them, by the CPU's functions, of what is told here. */
+
+/* The keys of the first tokens of a row's set: 0 as given, 1 left. */
+static uint64_t *sampi_gpu_top(sampi_gpu_told *told, size_t n_rows, uint32_t n_top, size_t row, size_t set)
+{
+    return (uint64_t *)(void *)(told + n_rows * 2) + (row * 2 + set) * n_top;
+}
+
+/* The tokens left: max, z and the first ones. */
+static int sampi_gpu_tell(const sampi_gpu_here *h, size_t set, uint32_t n_top)
+{
+    const sampi_gpu_args *a = h->a;
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_sums(h);
+    if (known != 1) return known;
+    if (n_top > st->n) n_top = (uint32_t)st->n;
+    if (n_top > 0) known = sampi_gpu_select(h, false, 0.0, 0, n_top);
+    if (known != 1) return known;
+    sampi_gpu_told *told = &a->told[h->row * 2 + set];
+    uint64_t *top = sampi_gpu_top(a->told, a->n_rows, a->n_top, h->row, set);
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = n_top > 0 ? st->n_list : 0;
+    const uint64_t last = st->search.key;
+    uint32_t *found = &told->n_top;
+    told->max = st->max;
+    told->z = st->z;
+    told->n_top = 0;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        if (item[i].key >= last) top[__atomic_fetch_add(found, 1, __ATOMIC_RELAXED)] = item[i].key;
+    }
+    return 1;
+}
+
+/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them. */
+static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    int known = sampi_gpu_tell(h, 0, step->k);
+    if (known != 1) return known;
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = st->listed ? st->n_list : 0;
+    uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) head[i] = item[i].key;
+    st->n_head = n;
+    st->head_from = st->listed ? st->floor : UINT64_MAX;
+    return 1;
+}
+
+/* The row as it was given, but that no list of it is to be had. */
+static void sampi_gpu_undo(const sampi_gpu_here *h, float max)
+{
+    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_changed *c = h->changed;
+    const int32_t *id = h->changed_id;
+    const uint32_t n = h->job->n_ids;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        c[i].l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
+    }
+    st->n_ops = 0;
+    st->bar = -INFINITY;
+    st->complete = st->listed = false;
+    st->thinned = true;
+    st->max = max;
+}
+
+/* A key's rank among those of the row's head. */
+static uint32_t sampi_gpu_head_rank(const sampi_gpu_here *h, uint64_t key)
+{
+    const uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
+    const uint32_t n = h->st->n_head;
+    uint32_t rank = 0;
+    SAMPI_SIMD(reduction(+ : rank))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += head[i] >= key;
+    return rank;
+}
+
+/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it. */
+static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_told *given = &h->a->told[h->row * 2], *left = given + 1;
+    const uint32_t id = sampi_gpu_id(st->chosen);
+    int known;
+    if (st->phase == 0) {
+        if ((known = sampi_gpu_tell(h, 1, step->k)) != 1) return known;
+        sampi_gpu_from(h, st->chosen);
+        st->thinned = true; /* only their number is wanted */
+        st->phase = 1;
+    }
+    if (st->phase == 1) {
+        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+        left->l = sampi_gpu_logit(st->chosen);
+        left->rank = (uint32_t)st->n;
+        given->l = sampi_gpu_element(&v, id) + 0.0f;
+        const uint64_t key = sampi_gpu_key(given->l, id);
+        given->rank = sampi_gpu_head_rank(h, key);
+        st->phase = 3;
+        if (key < st->head_from) {
+            sampi_gpu_undo(h, given->max);
+            sampi_gpu_from(h, key);
+            st->phase = 2;
+        }
+    }
+    if (st->phase == 2) {
+        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        given->rank = (uint32_t)st->n;
+    }
+    return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
+}
+
 static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
@@ -2172,6 +2329,8 @@ static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
         case SAMPI_GPU_MIROSTAT_V2: return sampi_gpu_mirostat_v2(h, step);
         case SAMPI_GPU_ADAPTIVE_P: return sampi_gpu_adaptive_p(h, step);
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
+        case SAMPI_GPU_RAW: return sampi_gpu_raw(h, step);
+        case SAMPI_GPU_LOGPROBS: return sampi_gpu_logprobs(h, step);
         default: return sampi_gpu_export(h);
     }
 }
@@ -2376,6 +2535,7 @@ typedef struct sampi_gpu_slot {
     int n_listeners;                              /* or more than that */
     bool draws, custom;                           /* some member draws, is the user's */
     bool kept;
+    int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
 } sampi_gpu_slot;
 
 struct samp_gpu {
@@ -2394,6 +2554,7 @@ struct samp_gpu {
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
     int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
     sampi_gpu_result *result;
+    sampi_gpu_told *told;       /* as the device's */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
     sampi_gpu_slot *slot;       /* [max_rows] */
@@ -2419,6 +2580,8 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     if (!c) return SAMP_E_NULL;
     if (c->device < SAMP_GPU_HOST || c->max_rows < 1 || c->max_rows > 65536) return SAMP_E_RANGE;
     if (c->max_vocab < 1 || c->max_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (c->max_top_logprobs < 0 || c->max_top_logprobs > SAMP_MAX_TOP_LOGPROBS) return SAMP_E_RANGE;
+    if (c->max_top_logprobs > SAMP_GPU_LIST) return SAMP_E_RANGE;
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
@@ -2444,6 +2607,11 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     at[2] = used;
     sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_job));
     return used;
+}
+
+static size_t sampi_gpu_told_size(size_t rows, size_t n_top)
+{
+    return rows * 2 * (sizeof(sampi_gpu_told) + n_top * sizeof(uint64_t));
 }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
@@ -2476,6 +2644,9 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(user_id, int32_t, rows * SAMP_GPU_LIST);
     SAMPI_TAKE(user_logit, float, rows *SAMP_GPU_LIST);
     SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
+    SAMPI_TAKE(head, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
+    a->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
+                                                       sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
 #undef SAMPI_TAKE
     at[0] = used;
     sampi_gpu_take(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
@@ -2620,6 +2791,8 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
     SAMPI_TAKE(id, int32_t, rows * 2 * SAMPI_RULES);
     SAMPI_TAKE(result, sampi_gpu_result, rows);
+    gpu->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
+                                                         sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
     SAMPI_TAKE(row_of, uint32_t, rows);
     SAMPI_TAKE(where, uint8_t, rows);
     SAMPI_TAKE(called, int32_t, rows);
@@ -3048,12 +3221,22 @@ static const sampi_sampler *sampi_gpu_keeper(const sampi_gpu_route *r, size_t n_
     return inside && s->u.penalties.ring.cap <= SAMPI_RULES ? s : NULL;
 }
 
-/* The samplers as steps; false: not on the device. */
-static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab)
+/* A step that is no sampler. */
+static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
+{
+    memset(&job->step[n], 0, sizeof(sampi_gpu_step));
+    job->step[n].kind = kind;
+    job->step[n].k = (uint32_t)k;
+}
+
+/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. */
+static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
+                                 const samp_logprobs *lp)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->head == r->n;
     const sampi_sampler *keeper = sampi_gpu_keeper(r, n_vocab);
+    if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
     for (int i = 0; i < r->head; i++) {
         sampi_sampler *t = r->list[i];
         sampi_gpu_step *step = &job->step[n];
@@ -3072,10 +3255,8 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             continue;
         n++;
     }
-    if (!whole) {
-        memset(&job->step[n], 0, sizeof(sampi_gpu_step));
-        job->step[n++].kind = SAMPI_GPU_EXPORT;
-    }
+    if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
+    if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     for (uint32_t i = gpu->n_rules, at = 0; i < rules; i++) { /* sorted within a step */
         if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
@@ -3093,11 +3274,24 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     return true;
 }
 
-/* A chain as the next job; false: not on the device. */
-static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab)
+/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say. */
+static bool sampi_gpu_keeps(const samp_gpu *gpu, const samp_logprobs *lp)
+{
+    const int32_t most = gpu->config.max_top_logprobs;
+    const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
+    bool good = most > 0;
+    for (int i = 0; i < 2; i++)
+        good = good && set[i]->n_top >= 0 && set[i]->n_top <= most && (set[i]->n_top == 0 || set[i]->top_logprobs);
+    return good;
+}
+
+/* A chain as the next job, with log-probabilities or NULL; false: not on the device. */
+static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
+                           const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    sampi_gpu_widen(gpu, (uint32_t)r->head + 1);
+    if (lp && (r->custom || r->n > SAMPI_STEPS - 2)) return false;
+    sampi_gpu_widen(gpu, (uint32_t)r->head + (lp ? 2 : 1));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
     job->side = SAMPI_GPU_SENT;
@@ -3105,7 +3299,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     job->draws = r->draws;
     job->position = s->position;
     slot->kept = false;
-    if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab)) return false;
+    if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
     slot->chain = s;
     slot->last = r->list[r->n - 1];
     slot->serial = s->serial;
@@ -3116,6 +3310,8 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
+    slot->n_top[0] = lp ? lp->raw.n_top : -1;
+    slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->keeper ? r->patcher : NULL;
     slot->kept = r->head == r->n && !r->custom && (job->keeper || !r->n_patchers);
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
@@ -3123,12 +3319,13 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job? */
-static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab)
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? */
+static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
     return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
-           slot->position == s->position && slot->n_vocab == n_vocab &&
+           slot->position == s->position && slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
+           slot->n_top[1] == (lp ? lp->processed.n_top : -1) &&
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
@@ -3209,6 +3406,18 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
+/* The longest list of top log-probabilities that a job wants. */
+static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
+{
+    int32_t most = 0;
+    for (uint32_t j = 0; l->logprobs && j < gpu->n_jobs; j++) {
+        const samp_logprobs *lp = &l->logprobs[gpu->row_of[j]];
+        if (lp->raw.n_top > most) most = lp->raw.n_top;
+        if (lp->processed.n_top > most) most = lp->processed.n_top;
+    }
+    return (uint32_t)most;
+}
+
 /* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
@@ -3247,6 +3456,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->type = (int32_t)l->dtype;
     a->pairs = sampi_gpu_element_size(l->dtype) == 2 && a->stride % 2 == 0 && (uintptr_t)a->data % 4 == 0;
     a->out = gpu->config.out_on_device ? out : NULL;
+    a->n_top = sampi_gpu_most_top(gpu, l);
     return sampi_gpu_upload_stage(gpu);
 }
 
@@ -3370,6 +3580,7 @@ static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
     sampi_sampler *last = gpu->slot[job].last;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
     sampi_gpu_step *step = &copy->step[copy->n_steps - 1];
+    if (step->kind == SAMPI_GPU_LOGPROBS) step--;
     copy->position += copy->draws;
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = step->mu = value;
     if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
@@ -3434,6 +3645,24 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
+static int sampi_gpu_get_told(const samp_gpu *gpu)
+{
+    return sampi_gpu_get(gpu, gpu->told, gpu->args.told, sampi_gpu_told_size(gpu->n_jobs, gpu->args.n_top));
+}
+
+/* One set of a job's log-probabilities: 0 as given, 1 left. */
+static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
+                               samp_logprob_set *set)
+{
+    const sampi_gpu_told *told = &gpu->told[job * 2 + which];
+    const uint64_t *top = sampi_gpu_top(gpu->told, gpu->n_jobs, gpu->args.n_top, job, which);
+    int32_t n = 0;
+    sampi_set_chosen(set, token, told->rank - 1, sampi_logprob(told->l, told->max, told->z));
+    for (uint32_t i = 0; i < told->n_top; i++)
+        n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
+    sampi_finish_top(set, n, told->max, told->z);
+}
+
 /* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
@@ -3478,7 +3707,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     for (size_t r = 0; r < l->n_rows; r++) {
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
-        const bool has = s && !l->logprobs && sampi_gpu_has(gpu, s, l->n_vocab);
+        const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
+        const bool told = !lp || sampi_gpu_keeps(gpu, lp), has = s && told && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
@@ -3487,8 +3717,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         gpu->where[r] = 0;
         if (gpu->token[r]) continue;
         gpu->where[r] = 2;
-        if (l->logprobs) continue;
-        if (!has && !(route.head && sampi_gpu_pack(gpu, s, &route, l->n_vocab))) continue;
+        if (!told) continue;
+        if (!has && !(route.head && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
         gpu->where[r] = 1;
         gpu->row_of[gpu->n_jobs] = (uint32_t)r;
         gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
@@ -3510,6 +3740,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
+    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_told(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
     for (uint32_t j = 0; j < gpu->n_jobs; j++) {
         const size_t r = gpu->row_of[j];
@@ -3525,6 +3756,9 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         sampi_gpu_prefetch_settling(gpu, j);
         gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
         written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
+        if (!logits->logprobs || gpu->token[r] < 0) continue;
+        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
+        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
     }
     for (size_t r = 0; r < logits->n_rows; r++) {
         if (gpu->where[r] != 2) continue;

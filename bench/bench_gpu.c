@@ -255,7 +255,7 @@ int main(int argc, char **argv)
             float *x = (float *)memory(n * sizeof *x);
             make_rows(x, most, b.n_vocab, kind);
             for (int d = 0; d < COUNT(dtype_of); d++) {
-                samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false };
+                samp_gpu_config config = { where, MAX_ROWS, b.n_vocab, dtype_of[d], true, false, 0 };
                 int status;
                 b.dtype = dtype_of[d];
                 b.gpu = samp_gpu_create(&config, &status);
