@@ -20,7 +20,14 @@ static void run_teams(const void *args, uint32_t n);
 #include "../../sampling_gpu.h"
 #include "../fuzz/case.h"
 
-enum { LONGEST = 140000, MAX_ROWS = 48, MAX_CELLS = 300000, N_DTYPES = 4 };
+enum {
+    LONGEST = 140000,
+    MAX_ROWS = 48,
+    MAX_CELLS = 300000,
+    N_DTYPES = 4,
+    MOST_TOP = SAMP_GPU_LIST < 900 ? SAMP_GPU_LIST : 900, /* log-probabilities that a row gets from the device */
+    TOP_ROOM = MOST_TOP + 8
+};
 
 static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 };
 static int device;
@@ -106,6 +113,10 @@ typedef struct stage {
     uint32_t *mask;
     float *row;
     samp_sampler *fast[MAX_ROWS], *steps[MAX_ROWS];
+    bool with_logprobs; /* batches ask for them, of the device and of samp_sample_batch */
+    uint64_t wishes;    /* what they ask for depends on this number */
+    samp_logprob *top;  /* [2][MAX_ROWS][2][TOP_ROOM] */
+    samp_logprobs *lp;  /* [2][MAX_ROWS] */
     uint64_t n_rows, n_tokens;
 } stage;
 
@@ -117,9 +128,11 @@ static bool stage_make(stage *t)
     t->data = (char *)malloc(MAX_CELLS * 8);
     t->mask = (uint32_t *)malloc(MAX_CELLS * 4);
     t->row = (float *)malloc(LONGEST * sizeof(float));
-    bool good = player_make(&t->p, isa, LONGEST) && t->data && t->mask && t->row;
+    t->top = (samp_logprob *)malloc((size_t)2 * MAX_ROWS * 2 * TOP_ROOM * sizeof *t->top);
+    t->lp = (samp_logprobs *)malloc((size_t)2 * MAX_ROWS * sizeof *t->lp);
+    bool good = player_make(&t->p, isa, LONGEST) && t->data && t->mask && t->row && t->top && t->lp;
     for (int i = 0; i < N_DTYPES; i++) {
-        samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false };
+        samp_gpu_config config = { device, MAX_ROWS, LONGEST, dtypes[i], false, false, MOST_TOP };
         int status;
         t->gpu[i] = samp_gpu_create(&config, &status);
         if (!t->gpu[i]) printf("  no context: %s\n", samp_strerror(status));
@@ -147,7 +160,7 @@ static bool stage_free(stage *t, bool good, const char *what)
         good = false;
     }
     player_free(&t->p);
-    free(t->data), free(t->mask), free(t->row);
+    free(t->data), free(t->mask), free(t->row), free(t->top), free(t->lp);
     return good;
 }
 
@@ -163,9 +176,86 @@ static void row_of(const stage *t, const samp_logits *l, size_t r, float *out)
     }
 }
 
+static void report_row(stage *t, int type, const samp_logits *l, size_t r, const char *what)
+{
+    char plan[1000];
+    t->p.report_len = 0;
+    row_of(t, l, r, t->row);
+    report_case(&t->p, t->steps[r], t->row, l->n_vocab);
+    samp_gpu_plan(t->gpu[type], t->steps[r], plan, sizeof plan);
+    printf("  row %zu of %zu, dtype %d%s: %s\n  %s\n%s", r, l->n_rows, (int)l->dtype, l->mask ? ", mask" : "", what,
+           plan, t->p.report);
+}
+
+static samp_logprob_set *set_of(samp_logprobs *lp, int which) { return which ? &lp->processed : &lp->raw; }
+
+/* The same wishes on both sides, for two positions of a chain: none, few, the most, or more than the device keeps. */
+static void ask_logprobs(stage *t, size_t n_rows)
+{
+    for (size_t r = 0; r < n_rows; r++) {
+        source s = source_seed((t->wishes * 1000 + samp_get_position(t->steps[r]) / 2) * MAX_ROWS + r);
+        for (int k = 0; k < 2; k++) {
+            const int32_t most = percent(&s, 3) ? TOP_ROOM : percent(&s, 30) ? MOST_TOP : 12;
+            const int32_t n_top = percent(&s, 10) ? most : percent(&s, 15) ? 0 : (int32_t)below(&s, (uint64_t)most);
+            const double cumulative = normal(&s);
+            for (int side = 0; side < 2; side++) {
+                samp_logprob *top = t->top + (((size_t)side * MAX_ROWS + r) * 2 + (size_t)k) * TOP_ROOM;
+                const samp_logprob none = { -7, -7, -7.0f };
+                const samp_logprob_set set = { n_top ? top : NULL, n_top, -77, none, cumulative };
+                for (int i = 0; i < TOP_ROOM; i++) top[i] = none;
+                *set_of(&t->lp[(size_t)side * MAX_ROWS + r], k) = set;
+            }
+        }
+    }
+}
+
+/* To the last bit, and nothing else is written. */
+static bool same_set(const samp_logprob_set *a, const samp_logprob_set *b)
+{
+    size_t n = (size_t)a->n_top;
+    return a->n_top_found == b->n_top_found && !memcmp(&a->chosen, &b->chosen, sizeof a->chosen) &&
+           !memcmp(&a->cumulative_logprob, &b->cumulative_logprob, sizeof(double)) &&
+           (n == 0 || !memcmp(a->top_logprobs, b->top_logprobs, n * sizeof *a->top_logprobs));
+}
+
+static void print_set(const char *name, const samp_logprob_set *set)
+{
+    printf("  %s: %d of %d, chosen %d, rank %d, %.9g\n", name, (int)set->n_top_found, (int)set->n_top,
+           (int)set->chosen.token, (int)set->chosen.rank, (double)set->chosen.logprob);
+}
+
+/* One call with all rows and their log-probabilities, against samp_sample_batch. */
+static bool play_logprobs(stage *t, int type, const samp_logits *without)
+{
+    samp_token got[MAX_ROWS], want[MAX_ROWS];
+    samp_logits l = *without;
+    bool good = true;
+    ask_logprobs(t, l.n_rows);
+    l.logprobs = t->lp;
+    l.n_threads = 1;
+    int status = samp_sample_batch(t->steps, &l, want);
+    l.logprobs = t->lp + MAX_ROWS;
+    if (!status) status = samp_gpu_sample_batch(t->gpu[type], t->fast, &l, got);
+    if (status) printf("  the batch failed: %s\n", samp_strerror(status));
+    for (size_t r = 0; r < l.n_rows && good && !status; r++) {
+        samp_logprobs *a = &t->lp[r], *b = &t->lp[MAX_ROWS + r];
+        bool same = got[r] == want[r] && same_state(t->steps[r], t->fast[r]);
+        t->n_rows++;
+        t->n_tokens += want[r] >= 0;
+        if (same && same_set(&a->raw, &b->raw) && same_set(&a->processed, &b->processed)) continue;
+        good = false;
+        report_row(t, type, &l, r, same ? "other log-probabilities" : "another token or state");
+        print_set("cpu, raw", &a->raw), print_set("gpu, raw", &b->raw);
+        print_set("cpu, processed", &a->processed), print_set("gpu, processed", &b->processed);
+    }
+    return good && !status;
+}
+
 /* One call with all rows, against the definition of each. */
 static bool play_batch(stage *t, int type, const samp_logits *l)
 {
+    if (t->with_logprobs) return play_logprobs(t, type, l);
+
     samp_token got[MAX_ROWS], want[MAX_ROWS];
     bool good = true;
     for (size_t r = 0; r < l->n_rows; r++) {
@@ -182,14 +272,11 @@ static bool play_batch(stage *t, int type, const samp_logits *l)
         t->n_rows++;
         t->n_tokens += want[r] >= 0;
         if (got[r] == want[r] && state) continue;
-        char plan[1000];
+        char what[80];
         good = false;
-        t->p.report_len = 0;
-        row_of(t, l, r, t->row);
-        report_case(&t->p, t->steps[r], t->row, l->n_vocab);
-        samp_gpu_plan(t->gpu[type], t->steps[r], plan, sizeof plan);
-        printf("  row %zu of %zu, dtype %d%s: %d, by definition %d%s\n  %s\n%s", r, l->n_rows, (int)l->dtype,
-               l->mask ? ", mask" : "", (int)got[r], (int)want[r], state ? "" : "; other state", plan, t->p.report);
+        snprintf(what, sizeof what, "%d, by definition %d%s", (int)got[r], (int)want[r],
+                 state ? "" : "; other state");
+        report_row(t, type, l, r, what);
     }
     return good;
 }
@@ -270,6 +357,7 @@ static bool one_case(stage *t, uint64_t seed)
     if (percent(&s, 6)) n = 2000 + below(&s, 12000);
     n_rows = 1 + below(&s, percent(&s, 70) ? 4 : MAX_ROWS);
     while (n_rows > 1 && n_rows * (n + 40) > MAX_CELLS / 4) n_rows--;
+    t->wishes = seed;
     bool good = one_batch(t, &s, n_rows, n, percent(&s, 60) ? 1 : 1 + (int)below(&s, 4));
     if (!good) printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1\n", seed);
     return good;
@@ -313,22 +401,26 @@ static bool threads(void)
 }
 
 /* Teams at once, which wait for each other: long enough, or so shortly that they give up and another launch goes on. */
+static bool one_waiting(stage *t, uint64_t seed)
+{
+    source s = source_seed(seed);
+    uint32_t wait = (uint32_t)PICK(&s, 1.0f, 30.0f, 1000.0f, 1000000.0f);
+    if (device != SAMP_GPU_HOST) return true;
+    for (int k = 0; k < N_DTYPES; k++) t->gpu[k]->wait = wait;
+    t->wishes = seed;
+    at_once = true;
+    bool same = one_batch(t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
+    at_once = false;
+    if (!same) printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed);
+    return same;
+}
+
 static bool waiting_teams(void)
 {
     stage t;
     bool good = stage_make(&t);
     uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 20, failed = 0;
-    for (uint64_t i = 0; i < n && good && failed < 5 && device == SAMP_GPU_HOST; i++) {
-        source s = source_seed(seed + i);
-        uint32_t wait = (uint32_t)PICK(&s, 1.0f, 30.0f, 1000.0f, 1000000.0f);
-        for (int k = 0; k < N_DTYPES; k++) t.gpu[k]->wait = wait;
-        at_once = true;
-        bool same = one_batch(&t, &s, 1 + below(&s, 3), 1025 + below(&s, 6000), 1 + (int)below(&s, 3));
-        at_once = false;
-        if (same) continue;
-        printf("  wait %u, SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=20\n", wait, seed + i);
-        failed++;
-    }
+    for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_waiting(&t, seed + i);
     return stage_free(&t, good && !failed, "waiting teams");
 }
 
@@ -462,7 +554,11 @@ static bool long_rows(void)
                     store(SAMP_F32, t.data, r * l.n_vocab + i, x);
                 }
             }
-            for (int i = 0; i < 2 && good; i++) good = play_batch(&t, 0, &l);
+            t.wishes = (uint64_t)shape;
+            for (int i = 0; i < 3 && good; i++) { /* a chain that is kept gets other steps when that changes */
+                t.with_logprobs = i == 1;
+                good = play_batch(&t, 0, &l);
+            }
             if (!good) printf("  kind %d, shape %d\n", kind, shape);
             free_chains(&t, l.n_rows);
         }
@@ -635,6 +731,7 @@ static bool kept_rows(void)
                 good = edit(&t, &s, below(&s, l.n_rows), (int)below(&s, N_EDITS), &l);
             for (size_t r = 0; r < l.n_rows; r++) /* rows that fail */
                 if (percent(&s, 20)) store(SAMP_F32, t.data, r * l.n_vocab + below(&s, l.n_vocab), NAN);
+            t.with_logprobs = seed > 14 && round % 16 < 12;
             if (good) good = play_batch(&t, 0, &l);
         }
         free_chains(&t, ROWS);
@@ -683,7 +780,7 @@ static bool out_on_device(void)
 {
     stage t;
     bool good = stage_make(&t);
-    samp_gpu_config config = { device, 4, 500, SAMP_F32, false, true };
+    samp_gpu_config config = { device, 4, 500, SAMP_F32, false, true, 0 };
     samp_gpu *gpu = samp_gpu_create(&config, NULL);
     samp_token *out = gpu ? (samp_token *)sampi_gpu_alloc(gpu, 4 * sizeof *out) : NULL;
     good &= gpu && out;
@@ -797,6 +894,8 @@ static bool users(void)
     for (uint64_t i = 0; i < n && good && failed < 5; i++) {
         source s = source_seed(seed + i);
         size_t n_vocab = 1 + below(&s, percent(&s, 80) ? 400 : 4000), n_rows = 1 + below(&s, 5);
+        t.with_logprobs = (seed + i) % 4 == 3;
+        t.wishes = seed + i;
         if (one_batch_of(&t, &s, user_chain, n_rows, n_vocab, 1 + (int)below(&s, 3))) continue;
         printf("  SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=8\n", seed + i);
         failed++;
@@ -805,49 +904,65 @@ static bool users(void)
     return stage_free(&t, good && !failed, "users' samplers");
 }
 
-/* With log-probabilities a batch gives what samp_sample_batch gives. */
+/* With log-probabilities a batch gives what samp_sample_batch gives: one launch a pass, and teams that wait. */
 static bool logprobs(void)
 {
     stage t;
     bool good = stage_make(&t);
-    source s = source_seed(77);
-    int32_t index[MAX_ROWS];
-    samp_token got[3], want[3];
-    samp_logprob top[2][3][4];
-    samp_logprobs lp[2][3];
-    samp_logits l;
-    memset(&l, 0, sizeof l);
-    memset(lp, 0, sizeof lp);
-    l.n_vocab = 2000;
-    l.n_rows = 3;
-    for (int r = 0; r < 3; r++) {
-        t.steps[r] = samp_chain_init();
-        samp_chain_add(t.steps[r], samp_init_top_k(10));
-        samp_chain_add(t.steps[r], samp_init_dist((uint64_t)r));
-        t.fast[r] = samp_clone(t.steps[r]);
-        for (int side = 0; side < 2; side++) lp[side][r].raw.n_top = 4, lp[side][r].raw.top_logprobs = top[side][r];
-    }
-    make_batch(&t, &s, 2, &l, index);
-    l.logprobs = lp[0];
-    good = good && samp_sample_batch(t.steps, &l, want) == SAMP_OK;
-    l.logprobs = lp[1];
-    good = good && samp_gpu_sample_batch(t.gpu[2], t.fast, &l, got) == SAMP_OK;
-    for (int r = 0; r < 3 && good; r++) {
-        samp_logprob_set *a = &lp[0][r].raw, *b = &lp[1][r].raw;
-        good = got[r] == want[r] && a->n_top_found == b->n_top_found && a->chosen.rank == b->chosen.rank &&
-               bits_of(a->chosen.logprob) == bits_of(b->chosen.logprob) && (want[r] < 0 || a->n_top_found > 0);
-        for (int i = 0; i < a->n_top_found && good; i++)
-            good = top[0][r][i].token == top[1][r][i].token &&
-                   bits_of(top[0][r][i].logprob) == bits_of(top[1][r][i].logprob);
-    }
-    free_chains(&t, 3);
-    return stage_free(&t, good, "log-probabilities");
+    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 2 + 1, failed = 0;
+    t.with_logprobs = true;
+    for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_case(&t, seed + i);
+    for (uint64_t i = 0; i < n / 10 && good && failed < 5; i++) failed += !one_waiting(&t, seed + i);
+    return stage_free(&t, good && !failed, "log-probabilities");
 }
 
 #define CHECK(condition)                                                                                             \
     do {                                                                                                             \
         if (!(condition)) printf("  line %d: %s\n", __LINE__, #condition), good = false;                             \
     } while (0)
+
+enum { BY_KERNELS = 1, BY_CPU };
+
+/* Who samples a row of a chain of n_samplers that asks for so many log-probabilities; or the row's status. */
+static int who_tells(samp_gpu *gpu, int n_samplers, int32_t n_raw, int32_t n_processed, samp_logprob *top)
+{
+    float data[100];
+    samp_logprobs lp;
+    samp_logits l = { data, SAMP_F32, 1, 100, 0, NULL, NULL, 0, &lp, 0 };
+    samp_sampler *chain = samp_chain_init();
+    samp_token token = -1;
+    const samp_gpu_perf_data before = samp_gpu_perf(gpu);
+    memset(&lp, 0, sizeof lp);
+    lp.raw.n_top = n_raw, lp.raw.top_logprobs = top;
+    lp.processed.n_top = n_processed, lp.processed.top_logprobs = top;
+    for (int i = 0; i < 100; i++) data[i] = (float)(i % 10);
+    for (int i = 0; i < n_samplers; i++)
+        samp_chain_add(chain, i < n_samplers - 1 ? samp_init_temp(0.99f) : samp_init_dist(1));
+    int status = samp_gpu_sample_batch(gpu, &chain, &l, &token);
+    samp_free(chain);
+    if (status || token < 0) return status ? status : token;
+    return samp_gpu_perf(gpu).n_device > before.n_device ? BY_KERNELS : BY_CPU;
+}
+
+/* The device's are limited; the CPU has the others, and says what is wrong. */
+static bool logprobs_where(void)
+{
+    bool good = true;
+    samp_logprob top[5];
+    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 4 }, none = config;
+    none.max_top_logprobs = 0;
+    samp_gpu *gpu = samp_gpu_create(&config, NULL), *without = samp_gpu_create(&none, NULL);
+    const int kernels = no_kernels ? BY_CPU : BY_KERNELS;
+    CHECK(samp_gpu_size(&config) > samp_gpu_size(&none));
+    CHECK(who_tells(gpu, 1, 4, 4, top) == kernels && who_tells(gpu, 1, 0, 0, NULL) == kernels);
+    CHECK(who_tells(gpu, 1, 5, 4, top) == BY_CPU && who_tells(gpu, 1, 4, 5, top) == BY_CPU);
+    CHECK(who_tells(without, 1, 0, 0, NULL) == BY_CPU);
+    CHECK(who_tells(gpu, 22, 4, 4, top) == kernels && who_tells(gpu, 23, 4, 4, top) == BY_CPU);
+    CHECK(who_tells(gpu, 1, 2, 0, NULL) == SAMP_E_NULL && who_tells(gpu, 1, 0, 2, NULL) == SAMP_E_NULL);
+    CHECK(who_tells(gpu, 1, -1, 0, top) == SAMP_E_RANGE && who_tells(gpu, 1, 0, -1, top) == SAMP_E_RANGE);
+    samp_gpu_free(gpu), samp_gpu_free(without);
+    return good;
+}
 
 static bool plan_is(const samp_gpu *gpu, samp_sampler *chain, const char *want)
 {
@@ -871,7 +986,7 @@ static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
 static bool plans(void)
 {
     bool good = true;
-    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false };
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 };
     samp_gpu *gpu = samp_gpu_create(&config, NULL);
     custom mask = { CUSTOM_MASK, 1, -1 };
     bool cpu = !strcmp(samp_gpu_device_name(gpu), "cpu");
@@ -907,7 +1022,7 @@ static bool errors(void)
 {
     bool good = true;
     int status = 1;
-    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false }, bad;
+    samp_gpu_config config = { device, 2, 100, SAMP_F32, false, false, 0 }, bad;
     float data[300] = { 0.0f };
     samp_token out[3] = { 77, 77, 77 };
     samp_gpu *gpu = samp_gpu_create(&config, &status);
@@ -925,6 +1040,11 @@ static bool errors(void)
     REFUSED(max_vocab, 0, SAMP_E_RANGE);
     REFUSED(max_vocab, SAMP_MAX_VOCAB + 1, SAMP_E_RANGE);
     REFUSED(dtype, SAMP_I8, SAMP_E_DTYPE);
+    REFUSED(max_top_logprobs, -1, SAMP_E_RANGE);
+    REFUSED(max_top_logprobs, SAMP_MAX_TOP_LOGPROBS + 1, SAMP_E_RANGE);
+    if (SAMP_GPU_LIST < SAMP_MAX_TOP_LOGPROBS) {
+        REFUSED(max_top_logprobs, SAMP_GPU_LIST + 1, SAMP_E_RANGE);
+    }
     bad = config, bad.device = 1 << 20;
     if (samp_gpu_available()) CHECK(samp_gpu_create(&bad, &status) == NULL && status == SAMP_E_RANGE);
 #define BATCH(change, wanted)                                                                                        \
@@ -980,6 +1100,7 @@ static bool errors(void)
     X(waiting_teams)                                                                                                 \
     X(users)                                                                                                         \
     X(logprobs)                                                                                                      \
+    X(logprobs_where)                                                                                                \
     X(nan_anywhere)                                                                                                  \
     X(sigma_at_the_cut)                                                                                              \
     X(sides_change)                                                                                                  \
@@ -1004,7 +1125,7 @@ int main(int argc, char **argv)
         printf("there is a device\n");
         return 77;
     }
-    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false };
+    samp_gpu_config config = { device, 1, 100, SAMP_F32, false, false, 0 };
     int status = SAMP_OK;
     samp_gpu *gpu = samp_gpu_create(&config, &status);
     printf("test_gpu: %s%s\n", gpu ? samp_gpu_device_name(gpu) : samp_strerror(status), gpu ? "" : ": no context");
