@@ -3746,6 +3746,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         const size_t r = gpu->row_of[j];
         if (gpu->result[j].status == SAMPI_GPU_DECLINED) {
             gpu->where[r] = 2;
+            gpu->slot[j].kept = false; /* its last sampler may have learnt already */
             gpu->perf.n_declined++;
             continue;
         }

@@ -9,7 +9,7 @@ printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "samp
 printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
-libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fma|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
+libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
 for kv in "" -DSAMPLING_KV; do
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 $kv -I. -c "$dir/all.c" -o "$dir/all.o"
