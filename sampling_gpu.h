@@ -402,10 +402,12 @@ typedef struct sampi_gpu_args {
 
 /* ================================================================================================== >>elements */
 
-/* Counters that teams share. */
-static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST); }
-static uint32_t sampi_gpu_peek(uint32_t *x) { return __atomic_fetch_add(x, 0, __ATOMIC_SEQ_CST); }
-static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+/* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
+   addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
+   compiler a fence of the whole system, once or twice: so there are no more of them than needed. */
+static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
+static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
+static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
@@ -1526,7 +1528,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- the end of a row ---- */
 
-/* Leave the result. */
+/* Leave the result: no team does anything more to the row. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -1544,14 +1546,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    sampi_gpu_fence();
-}
-
-static void sampi_gpu_announce(const sampi_gpu_here *h)
-{
-    uint32_t *batch = &h->a->result[h->row].batch;
-    sampi_gpu_fence();
-    sampi_gpu_add(batch, h->a->batch - sampi_gpu_peek(batch));
+    r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
 /* The row is done: its result, and everything as the next batch expects it. */
@@ -1570,7 +1565,6 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
-    sampi_gpu_announce(h);
     return 0;
 }
 
@@ -2019,7 +2013,6 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     st->phase = 1;
     st->want = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
-    sampi_gpu_announce(h);
     return 0;
 }
 
@@ -2207,10 +2200,10 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     uint32_t waited = 0;
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1);
-        if (sampi_gpu_peek(&a->result[row].batch) == a->batch) return;
-        sampi_gpu_fence();
-        if (a->done[team] != mark) { /* else it was done in an earlier launch */
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
+        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
+        if (a->result[row].batch == a->batch) return;
+        if (done != mark) { /* else it was done in an earlier launch */
             if (st->want == SAMPI_PASS_SCAN)
                 sampi_gpu_scan(a, row, split);
             else
