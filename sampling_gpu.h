@@ -457,41 +457,49 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* Elements t [first, first + n) of a lane's cell, n a constant: masked ones, those taken out, and what lies behind the
-   end of the row are -inf. All reads are under way before the first is waited for. */
-SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, int first, const int n, float *x)
+/* A lane's cell: masked elements, those taken out, and what lies behind the end of the row are -inf. All reads are
+   under way before the first is waited for. */
+SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
     const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+#define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+#define SAMPI_AT            (base + sampi_gpu_index(pairs, lane, i))
+#define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
     if (v->type == SAMP_F32 && full) {
         const float *p = (const float *)(const void *)v->data + base + (uint32_t)lane;
-        SAMPI_UNROLL(32) for (int i = 0; i < n; i++) x[i] = p[(first + i) * SAMPI_WARP];
-    } else if (pairs) {
-        const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
-        uint32_t u[16];
-        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[i] = p[(first / 2 + i) * SAMPI_WARP];
-        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++)
-        {
-            x[2 * i] = sampi_gpu_half(u[i] & 0xFFFF, v->type);
-            x[2 * i + 1] = sampi_gpu_half(u[i] >> 16, v->type);
-        }
+        SAMPI_EACH x[i] = p[i * SAMPI_WARP];
+    } else if (v->type == SAMP_F32) {
+        SAMPI_EACH x[i] = SAMPI_CLAMPED(float);
+    } else if (v->type == SAMP_F64) {
+        SAMPI_EACH x[i] = (float)SAMPI_CLAMPED(double);
     } else {
-        SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
-        {
-            uint32_t at = base + sampi_gpu_index(false, lane, first + i);
-            if (at > last) at = last;
-            x[i] = sampi_element(v->data, (samp_dtype)v->type, NULL, at);
+        uint32_t u[32];
+        if (pairs) {
+            const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
+            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
+            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
+        } else {
+            SAMPI_EACH u[i] = SAMPI_CLAMPED(uint16_t);
+        }
+        if (v->type == SAMP_F16) {
+            SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_F16);
+        } else {
+            SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
-    if (full && !v->mask && !v->hole) return;
-    SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
-    {
-        uint32_t at = base + sampi_gpu_index(pairs, lane, first + i);
-        bool out = at > last;
-        if (v->mask && !out) out = !(v->mask[at / 32] >> at % 32 & 1);
-        if (v->hole && !out) out = v->hole[at / 32] >> at % 32 & 1;
-        if (out) x[i] = -INFINITY;
+    if (v->mask) {
+        SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
+    if (v->hole) {
+        SAMPI_EACH x[i] = v->hole[SAMPI_AT / 32] >> SAMPI_AT % 32 & 1 ? -INFINITY : x[i];
+    }
+    if (!full) {
+        SAMPI_EACH x[i] = SAMPI_AT > last ? -INFINITY : x[i];
+    }
+#undef SAMPI_EACH
+#undef SAMPI_AT
+#undef SAMPI_CLAMPED
 }
 
 /* One element, holes not regarded. */
@@ -612,7 +620,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         }
         for (; g < end; g++) {
             float x[32], m = -INFINITY;
-            sampi_gpu_read(&v, g, lane, 0, 32, x);
+            sampi_gpu_read(&v, g, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 bad |= x[i] != x[i];
@@ -625,91 +633,265 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     }
 }
 
-/* Every other pass: the elements that are left, and something with each. Cells whose maximum says that none is left
-   (or for a list: that none is wanted) are not read. */
-static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* The row as every other pass reads it: these groups, as the operations so far have left them. */
+typedef struct sampi_gpu_pass {
+    sampi_gpu_view v;
+    uint32_t first, end; /* groups */
+    const float *cell;   /* maxima, of the row as it came */
+    const sampi_gpu_op *op;
+    uint32_t n_ops, n_replay; /* all, and those that elements go through */
+    bool scaled;              /* none, but times r: nearly always, if there are any */
+    float r, max, bar;
+} sampi_gpu_pass;
+
+SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    sampi_gpu_state *st = &a->state[row];
-    if (st->want == SAMPI_PASS_NONE) return;
-    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
-    const uint32_t n_ops = st->n_ops, shift = st->search.shift;
+    const sampi_gpu_state *st = &a->state[row];
+    const bool scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
+    sampi_gpu_pass p = { sampi_gpu_view_of(a, row),
+                         sampi_gpu_first(a, split),
+                         sampi_gpu_first(a, split + 1),
+                         a->cell + row * a->groups * SAMPI_WARP,
+                         st->op,
+                         st->n_ops,
+                         scaled ? 0 : st->n_ops,
+                         scaled,
+                         scaled ? st->op[0].f : 1.0f,
+                         st->max,
+                         st->bar };
+    return p;
+}
+
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. */
+SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
+{
+    const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
+    return bound >= -FLT_MAX && bound >= bar;
+}
+
+/* The logits of a lane's cell; -inf: masked, or gone. */
+SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    sampi_gpu_read(&p->v, group, lane, l);
+    SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) l[i] += 0.0f; /* -0 becomes +0 */
+    if (p->scaled) {
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
+            l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
+        }
+    }
+    if (p->n_replay) {
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++)
+            l[i] = sampi_gpu_replay(p->op, p->n_replay, group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i), l[i]);
+    }
+}
+
+/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
+SAMPI_INLINE void sampi_gpu_take_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
+                                      uint32_t group, int lane, uint32_t bits)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const int32_t want = st->want;
-    const float max = st->max, bar = want == SAMPI_PASS_GATHER ? sampi_gpu_logit(st->floor) : st->bar;
-    const uint64_t lo = st->search.lo, hi = st->search.hi, floor = st->floor;
-    const bool by_score = st->search.by_score, weighing = st->search.mass != 0;
-    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
-    const double scale = st->scale, mean = st->search.mean;
-    const sampi_gpu_op *op = st->op;
-    const bool scaled = n_ops == 1 && op->kind == SAMPI_OP_SCALE; /* nearly always all that there is */
-    const uint32_t n_replay = scaled ? 0 : n_ops;
-    const float r = scaled ? op->f : 1.0f;
+    uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
+    for (; bits && to < SAMP_GPU_LIST; bits &= bits - 1, to++) { /* beyond its end only the count grows */
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
+        const float x = sampi_gpu_element(&p->v, id);
+        item[to].key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
+        item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
+    }
+}
+
+/* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
+   once. A masked token adds only them. */
+SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
+{
+    const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
+    double d = (double)l - (double)max;
+    d = d > -700.0 ? d : -700.0;
+    *z += sampi_bits(w);
+    *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
+}
+
+/* n, z, s and low; and the list, if there is to be one: of keys from a logit on. */
+static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const float head = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
-    uint32_t *n_list = &st->n_list;
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    const float *cell = a->cell + row * a->groups * SAMPI_WARP;
-    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    float top = -INFINITY, low = INFINITY;
-    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
-    SAMPI_LANES for (uint32_t g = first; g < end; g++)
+    uint64_t n = 0, z = 0, s = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
     {
-        const bool pairs = sampi_gpu_paired(&v, g);
-        float bound = sampi_gpu_rescale(op, n_ops, cell[g * SAMPI_WARP + (uint32_t)lane]);
-        uint32_t q = 0;
-        for (int t = 0; t < 32 && bound >= -FLT_MAX && bound >= bar; t += 8) {
-            float x[8];
-            sampi_gpu_read(&v, g, lane, t, 8, x);
-            SAMPI_UNROLL(8) for (int i = 0; i < 8; i++)
-            {
-                uint32_t id = g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, t + i);
-                float l = x[i] + 0.0f;
-                if (scaled && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * r));
-                if (n_replay) l = sampi_gpu_replay(op, n_replay, id, l);
-                if (!(l >= -FLT_MAX)) continue;
-                uint64_t key = sampi_gpu_key(l, id), w, code;
-                bool take = listing && key >= floor;
-                switch (want) {
-                    case SAMPI_PASS_SUMS:
-                        w = sampi_weight(max, l);
-                        s0++;
-                        s1 += w;
-                        s2 += sampi_weighted(w, max, l);
-                        low = l < low ? l : low;
-                        break;
-                    case SAMPI_PASS_SIGMA:
-                        w = sampi_sigma_x(max, l, scale);
-                        s0 += w;
-                        s1 += (w >> 20) * (w >> 20);
-                        s2 += (w >> 20) * (w & 0xFFFFF);
-                        s3 += (w & 0xFFFFF) * (w & 0xFFFFF);
-                        break;
-                    case SAMPI_PASS_MAX: top = l > top ? l : top; break;
-                    case SAMPI_PASS_HIST:
-                    case SAMPI_PASS_BUCKET:
-                        code = sampi_gpu_code(by_score, key, max, mean);
-                        if (code < lo || code > hi) break;
-                        take = want == SAMPI_PASS_BUCKET;
-                        if (take) break;
-                        __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
-                        w = weighing ? sampi_weight(max, l) : 0;
-                        if (w) __atomic_fetch_add(&mass[(code - lo) >> shift], w, __ATOMIC_RELAXED);
-                        break;
-                    case SAMPI_PASS_DRAW: q += sampi_envelope(max, l); break;
-                    default: break;
-                }
-                if (take)
-                    sampi_gpu_append(n_list, item, key, sampi_gpu_replay(op, order_at, id, x[i]),
-                                     sampi_gpu_replay(op, p_at, id, x[i]));
-            }
+        float l[32];
+        uint32_t unmasked = 0, wanted = 0;
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
+            unmasked += l[i] >= -FLT_MAX;
+            wanted |= (uint32_t)(l[i] >= head) << i;
+            low = x < low ? x : low;
+            sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
-        if (want == SAMPI_PASS_DRAW) cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+        n += unmasked;
+        z -= 32 * sampi_bits(SAMPI_INT);
+        s -= 32 * sampi_bits(SAMPI_INT);
+        if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+    }
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
+    part->low = low;
+}
+
+/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. */
+typedef struct sampi_gpu_squares {
+    uint64_t x, high, mixed, low;
+} sampi_gpu_squares;
+
+SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
+{
+    sum->x += x;
+    sum->high += (x >> 20) * (x >> 20);
+    sum->mixed += (x >> 20) * (x & 0xFFFFF);
+    sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
+}
+
+/* These sums, and the maximum. */
+static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const double scale = a->state[row].scale;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float top = -INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        float l[32];
+        sampi_gpu_squares sum = { s0, s1, s2, s3 };
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
+            sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
+            top = l[i] > top ? l[i] : top;
+        }
+        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
-    part->max = top, part->low = low;
+    part->max = top;
+}
+
+/* The list: GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
+   looks through the maxima of its own cells, and reads those that matter. */
+static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool bucket = st->want == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
+    const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
+    const double mean = st->search.mean;
+    const float least = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = least > p.bar ? least : p.bar;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
+    {
+        float bound[8];
+        uint32_t cells = 0;
+        SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
+        {
+            const uint32_t g = from + i < p.end ? from + i : p.end - 1;
+            bound[i] = p.cell[g * SAMPI_WARP + (uint32_t)lane];
+        }
+        SAMPI_UNROLL(8)
+        for (uint32_t i = 0; i < 8; i++)
+            cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        for (; cells; cells &= cells - 1) {
+            const uint32_t g = from + (uint32_t)__builtin_ctz(cells);
+            const bool pairs = sampi_gpu_paired(&p.v, g);
+            float l[32];
+            uint32_t wanted = 0;
+            sampi_gpu_cell(&p, g, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
+                wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+            }
+            if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+        }
+    }
+}
+
+/* Mass and count of the buckets. */
+static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_search *search = &a->state[row].search;
+    const bool by_score = search->by_score, weighing = search->mass != 0;
+    const uint64_t lo = search->lo, hi = search->hi;
+    const uint32_t shift = search->shift;
+    const double mean = search->mean;
+    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        const bool pairs = sampi_gpu_paired(&p.v, g);
+        float l[32];
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+            const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
+            if (!(l[i] >= -FLT_MAX) || code < lo || code > hi) continue;
+            const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
+            __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
+            if (w) __atomic_fetch_add(&mass[(code - lo) >> shift], w, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* The envelope's sum of each cell. */
+static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        float l[32];
+        uint32_t q = 0;
+        if (sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, g, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
+        }
+        cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+    }
+}
+
+static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    switch (a->state[row].want) {
+        case SAMPI_PASS_SCAN: sampi_gpu_scan(a, row, split); break;
+        case SAMPI_PASS_SUMS: sampi_gpu_walk_sums(a, row, split); break;
+        case SAMPI_PASS_SIGMA:
+        case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
+        case SAMPI_PASS_GATHER:
+        case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
+        case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
+        case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
+        default: break;
+    }
 }
 
 /* ====================================================================================================== >>list
@@ -1663,10 +1845,9 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
             {
                 uint64_t x = sampi_sigma_x(max, sampi_gpu_logit(item[i].key), scale);
-                s0 += x;
-                s1 += (x >> 20) * (x >> 20);
-                s2 += (x >> 20) * (x & 0xFFFFF);
-                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+                sampi_gpu_squares sum = { s0, s1, s2, s3 };
+                sampi_gpu_square(&sum, x);
+                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
@@ -2102,8 +2283,8 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
     {
         for (uint32_t i = (uint32_t)lane; i < splits; i += SAMPI_WARP) {
             s0 += part[i].sum[0], s1 += part[i].sum[1], s2 += part[i].sum[2], s3 += part[i].sum[3];
-            top = part[i].max > top ? part[i].max : top;
-            low = part[i].low < low ? part[i].low : low;
+            if (want == SAMPI_PASS_MAX) top = part[i].max > top ? part[i].max : top;
+            if (want == SAMPI_PASS_SUMS) low = part[i].low < low ? part[i].low : low;
         }
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
             float l = c[i].l;
@@ -2115,9 +2296,9 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
             }
             if (want == SAMPI_PASS_SIGMA) {
-                uint64_t x = sampi_sigma_x(max, l, scale);
-                s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
-                    s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+                sampi_gpu_squares sum = { s0, s1, s2, s3 };
+                sampi_gpu_square(&sum, sampi_sigma_x(max, l, scale));
+                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
         }
     }
@@ -2204,10 +2385,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
         if (a->result[row].batch == a->batch) return;
         if (done != mark) { /* else it was done in an earlier launch */
-            if (st->want == SAMPI_PASS_SCAN)
-                sampi_gpu_scan(a, row, split);
-            else
-                sampi_gpu_walk(a, row, split);
+            sampi_gpu_walk(a, row, split);
             a->done[team] = mark;
             sampi_gpu_fence();
             if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
