@@ -197,7 +197,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* samplers of a row */
 #define SAMPI_RULES   1024                                            /* changed logits of a row */
-#define SAMPI_FOLD    1024                                            /* maxima that a threshold is searched among */
+#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched among */
 #define SAMPI_BUCKETS 2048                                            /* of a histogram */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
@@ -388,7 +388,7 @@ typedef struct sampi_gpu_args {
     uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
     float *cell;                /* [rows][groups * 32] maxima of cells */
     uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's */
-    float *lane_max;            /* [teams * 32] maxima of a team's lanes; NaN if there is one */
+    float *lane_max;            /* [teams * 32] maxima of a team's lanes */
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
@@ -542,6 +542,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
+static bool sampi_gpu_stays(const sampi_gpu_op *op, uint64_t key)
+{
+    return sampi_gpu_replay(op, 1, sampi_gpu_id(key), sampi_gpu_logit(key)) >= -FLT_MAX;
+}
+
 /* The same for a bound on logits, which only scaling moves. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
@@ -595,7 +600,9 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
     if (a->job[row].n_ids) sampi_gpu_punch(a, row, first, end);
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    SAMPI_SIMD()
+    float top = -INFINITY;
+    uint32_t nan = 0;
+    SAMPI_SIMD(reduction(max : top) reduction(| : nan))
     SAMPI_LANES
     {
         float best = -INFINITY;
@@ -629,8 +636,11 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             cell[g * SAMPI_WARP + (uint32_t)lane] = m;
             best = m > best ? m : best;
         }
-        lane_max[lane] = bad ? NAN : best;
+        lane_max[lane] = best;
+        top = best > top ? best : top;
+        nan |= bad;
     }
+    a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
 /* The row as every other pass reads it: these groups, as the operations so far have left them. */
@@ -957,39 +967,32 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What is not in [from, until] goes. */
-static void sampi_gpu_list_keep(const sampi_gpu_here *h, uint64_t from, uint64_t until)
+/* What the operation leaves nothing of goes. A lane counts what stays of its tokens, and then knows from the counts of
+   those before it where to put them: an atomic that each token waits for would take longer. */
+static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
-    h->st->buffer ^= 1;
-    h->st->n_list = 0;
-    sampi_gpu_item *to = sampi_gpu_list(h);
-    uint32_t *n_list = &h->st->n_list;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    uint64_t *stay = h->wide;
+    uint32_t all = 0;
+    SAMPI_SIMD(reduction(+ : all))
+    SAMPI_LANES
     {
-        if (item[i].key >= from && item[i].key <= until)
-            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+        uint32_t mine = 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(op, item[i].key);
+        stay[lane] = mine;
+        all += mine;
     }
-}
-
-/* Typical's cut: codes below `score` stay, and of equal ones keys from `key` on. */
-static void sampi_gpu_list_keep_score(const sampi_gpu_here *h, double mean, uint64_t score, uint64_t key)
-{
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
     h->st->buffer ^= 1;
-    h->st->n_list = 0;
+    h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
-    uint32_t *n_list = &h->st->n_list;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES
     {
-        uint64_t code = sampi_gpu_code(true, item[i].key, max, mean);
-        if (code < score || (code == score && item[i].key >= key))
-            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+        uint32_t at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)stay[k] : 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+            if (sampi_gpu_stays(op, item[i].key)) to[at++] = item[i];
     }
 }
 
@@ -1219,6 +1222,29 @@ static int sampi_gpu_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
+/* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
+   together. */
+static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        float m[SAMPI_FOLD / SAMPI_WARP];
+        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) m[i] = -INFINITY;
+        for (uint32_t from = 0; from < n; from += 2 * SAMPI_FOLD) {
+            float x[32];
+            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
+            {
+                const uint32_t at = from + i * SAMPI_WARP + (uint32_t)lane;
+                x[i] = part[at < n ? at : n - 1];
+                x[i] = at < n ? x[i] : -INFINITY; /* parts stay disjoint */
+            }
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m[i % 16] = x[i] > m[i % 16] ? x[i] : m[i % 16];
+        }
+        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) fold[i * SAMPI_WARP + lane] = m[i];
+    }
+}
+
 /* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
    from maxima of disjoint parts. */
 static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
@@ -1226,44 +1252,41 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
-    if (n < 4 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    if (n < 2 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     if (n < need) return SAMPI_GPU_ALL;
-    if (n > 4 * need && n > SAMPI_FOLD / 4 && need <= SAMPI_FOLD / 4) {
-        const uint32_t folded = need <= SAMPI_FOLD / 16 ? SAMPI_FOLD / 4 : SAMPI_FOLD;
+    if (n > SAMPI_FOLD && need <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
-        SAMPI_SIMD()
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < folded; i += SAMPI_WARP)
-        {
-            float m = -INFINITY;
-            for (uint32_t k = i; k < n; k += folded) m = part[k] > m ? part[k] : m;
-            fold[i] = m;
-        }
-        part = fold, n = folded;
+        sampi_gpu_fold(part, n, fold);
+        part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(FLT_MAX) + 1, least = INT32_MAX, most = INT32_MIN;
-    SAMPI_SIMD(reduction(min : least) reduction(max : most))
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, least = INT32_MAX;
+    SAMPI_SIMD(reduction(min : least))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        int32_t key = sampi_key(part[i]);
+        const int32_t key = sampi_key(part[i]);
         least = key < least ? key : least;
-        most = key > most ? key : most;
     }
     if (least > lo) lo = least;
-    if (most < hi) hi = most + 1;
-    bool found = false;
-    while ((int64_t)hi - lo > 1 || !found) { /* so many reach lo, if found; not so many reach hi */
+    for (bool found = false;; found = true) { /* so many reach lo, if found; not so many reach hi */
         const int32_t mid = found ? sampi_middle(lo, hi) : lo;
         const float value = sampi_unkey(mid);
         uint32_t count = 0;
+        if (found && (int64_t)hi - lo <= 1) break;
         SAMPI_SIMD(reduction(+ : count))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) count += part[i] >= value;
+        SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+        {
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+                count += part[i < n ? i : n - 1] >= value && i < n;
+            }
+        }
         if (count < need && !found) return SAMPI_GPU_ALL;
         if (count < need)
             hi = mid;
         else
             lo = mid;
-        if (count >= need && found && count <= need + need / 4 + 4) break;
-        found = true;
+        if (found && count >= need && count <= need + need / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
@@ -1340,30 +1363,30 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
+    const sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
     sampi_gpu_changed_set(st, st->max_known);
     if (!st->complete) {
-        sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
     }
-    if (st->complete) sampi_gpu_list_keep(h, key, UINT64_MAX);
+    if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
 /* Keep the tokens up to this key, the key of one of them. */
 static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
+    const sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
     if (!st->complete) {
-        sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         st->overflown = false;
         st->thinned = true;
     }
-    if (st->complete || st->listed) sampi_gpu_list_keep(h, 0, key);
+    if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
     sampi_gpu_changed_set(st, true);
     st->max = sampi_gpu_logit(key);
 }
@@ -1780,6 +1803,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 {
     const sampi_gpu_rule *rule = h->a->rule + step->rule;
     const uint32_t n = step->n, n_list = h->st->n_list;
+    const sampi_gpu_op unmasked = { SAMPI_OP_FROM, 0.0f, 0.0f, SAMPI_GPU_ALL, 0, 0.0 };
     sampi_gpu_item *item = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_list; i += SAMPI_WARP)
@@ -1797,7 +1821,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
         for (; lo < n && (uint32_t)rule[lo].id == id; lo++) l = sampi_gpu_rule_change(&rule[lo], l);
         item[i].key = sampi_gpu_key(l, id);
     }
-    sampi_gpu_list_keep(h, SAMPI_GPU_ALL, UINT64_MAX);
+    sampi_gpu_list_keep(h, &unmasked);
 }
 
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -1920,10 +1944,10 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
         sampi_gpu_set_p(h);
         st->phase = 1;
         sampi_gpu_changed_set(st, false);
+        const sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
         if (st->complete) {
-            sampi_gpu_list_keep_score(h, mean, search->score, search->key);
+            sampi_gpu_list_keep(h, &op);
         } else {
-            sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
@@ -2238,8 +2262,8 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
-    const uint32_t n = a->splits * SAMPI_WARP, n_changed = h->job->n_ids;
-    const float *lane_max = a->lane_max + h->row * n;
+    const uint32_t splits = a->splits, n_changed = h->job->n_ids;
+    const sampi_gpu_part *part = a->part + h->row * splits;
     const int32_t *id = h->changed_id;
     sampi_gpu_changed *c = h->changed;
     float max = -INFINITY, top = -INFINITY;
@@ -2247,9 +2271,14 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(max : max, top) reduction(+ : bad))
     SAMPI_LANES
     {
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
-            bad += lane_max[i] != lane_max[i];
-            max = lane_max[i] > max ? lane_max[i] : max;
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+                const float x = part[i < splits ? i : splits - 1].max;
+                bad += x != x;
+                max = x > max ? x : max;
+            }
         }
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
             float l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
@@ -2281,10 +2310,15 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
     SAMPI_LANES
     {
-        for (uint32_t i = (uint32_t)lane; i < splits; i += SAMPI_WARP) {
-            s0 += part[i].sum[0], s1 += part[i].sum[1], s2 += part[i].sum[2], s3 += part[i].sum[3];
-            if (want == SAMPI_PASS_MAX) top = part[i].max > top ? part[i].max : top;
-            if (want == SAMPI_PASS_SUMS) low = part[i].low < low ? part[i].low : low;
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
+                const sampi_gpu_part x = part[once ? i : splits - 1]; /* what a pass has not written is not used */
+                s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
+                top = x.max > top ? x.max : top;
+                low = x.low < low ? x.low : low;
+            }
         }
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
             float l = c[i].l;
