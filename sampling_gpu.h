@@ -54,7 +54,7 @@
    itself, see samp_gpu_data. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 80 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 88 bytes each per row.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -392,6 +392,7 @@ typedef struct sampi_gpu_args {
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
+    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: its place in an order */
     uint64_t *sum;              /* [rows][groups] */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
@@ -912,7 +913,7 @@ typedef struct sampi_gpu_here {
     const sampi_gpu_job *job;
     sampi_gpu_state *st;
     size_t row;
-    uint64_t *wide;
+    uint64_t *wide, *code;
     sampi_gpu_changed *changed;
     const int32_t *changed_id;
 } sampi_gpu_here;
@@ -924,6 +925,7 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
                          &a->state[row],
                          row,
                          a->wide + row * SAMPI_WIDE,
+                         a->code + row * SAMP_GPU_LIST,
                          a->changed + row * SAMPI_RULES,
                          a->id + a->job[row].id };
     return h;
@@ -1030,48 +1032,48 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
         }
 }
 
-/* The smallest and the largest code of the list. */
-static void sampi_gpu_list_range(const sampi_gpu_here *h, bool by_score, uint64_t *lo, uint64_t *hi)
+/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. */
+static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     const double mean = h->st->search.mean;
-    uint64_t first = UINT64_MAX, last = 0;
-    SAMPI_SIMD(reduction(min : first) reduction(max : last))
+    uint64_t *code = h->code, *w = h->wide;
+    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        uint64_t code = sampi_gpu_code(by_score, item[i].key, max, mean);
-        first = code < first ? code : first;
-        last = code > last ? code : last;
+        code[i] = sampi_gpu_code(by_score, item[i].key, max, mean);
+        w[i] = sampi_weight(max, sampi_gpu_logit(item[i].key));
     }
-    *lo = first;
-    *hi = last;
 }
 
-/* How many tokens of the list have codes up to `code`, and their mass (or with tie: codes equal to `tie`, and keys down
-   to ~code). The weights are in wide. */
+/* Only tokens with this code are left, in the order of keys. */
+static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t *code = h->code;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) code[i] = code[i] == tie ? ~item[i].key
+                                                                                                   : UINT64_MAX;
+}
+
+/* How many tokens of the list have codes up to `code`, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t code, const uint64_t *tie,
-                                  sampi_gpu_prefix *prefix)
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *code = h->code, *w = h->wide;
     const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
-    const double mean = h->st->search.mean;
-    const bool by_score = h->st->search.by_score && !tie, tied = tie != NULL;
-    const uint64_t score = tie ? *tie : 0, *w = h->wide;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        bool in = sampi_gpu_code(by_score, item[i].key, max, mean) <= code;
-        if (tied) in = in && sampi_gpu_code(true, item[i].key, max, mean) == score;
-        count += in;
-        mass += in ? w[i] : 0;
+        count += code[i] <= upto;
+        mass += code[i] <= upto ? w[i] : 0;
     }
     prefix->count = count; /* gcc 12's device compiler fails on a returned struct here */
     prefix->mass = mass;
@@ -1099,22 +1101,45 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. */
-static uint64_t sampi_gpu_list_bisect(const sampi_gpu_here *h, uint64_t mass, uint64_t count, const uint64_t *tie)
+   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) What is searched is cut into four each
+   time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. */
+static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
-    uint64_t lo = 0, hi = UINT64_MAX, below = 0, upto;
-    sampi_gpu_prefix p;
-    sampi_gpu_list_prefix(h, hi, tie, &p);
-    if (p.mass < mass || p.count < count) return UINT64_MAX;
-    upto = p.count;
-    sampi_gpu_list_range(h, h->st->search.by_score && !tie, &lo, &hi);
+    const uint64_t *code = h->code, *w = h->wide;
+    const uint32_t n = h->st->n_list;
+    uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+    uint32_t below = 0, upto = 0;
+    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = code[i];
+        const bool in = x != UINT64_MAX;
+        lo = x < lo ? x : lo;
+        hi = in && x > hi ? x : hi;
+        all += in ? w[i] : 0;
+        upto += in;
+    }
+    if (all < mass || upto < count) return UINT64_MAX;
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
-        uint64_t mid = lo + (hi - lo) / 2;
-        sampi_gpu_list_prefix(h, mid, tie, &p);
-        if (p.mass >= mass && p.count >= count)
-            hi = mid, upto = p.count;
+        const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step,
+                       c = b + step < hi ? b + step : hi;
+        uint64_t mass_a = 0, mass_b = 0, mass_c = 0;
+        uint32_t n_a = 0, n_b = 0, n_c = 0;
+        SAMPI_SIMD(reduction(+ : mass_a, mass_b, mass_c, n_a, n_b, n_c))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        {
+            const uint64_t x = code[i], y = w[i];
+            n_a += x <= a, n_b += x <= b, n_c += x <= c;
+            mass_a += x <= a ? y : 0, mass_b += x <= b ? y : 0, mass_c += x <= c ? y : 0;
+        }
+        if (mass_a >= mass && n_a >= count)
+            hi = a, upto = n_a;
+        else if (mass_b >= mass && n_b >= count)
+            lo = a + 1, hi = b, below = n_a, upto = n_b;
+        else if (mass_c >= mass && n_c >= count)
+            lo = b + 1, hi = c, below = n_b, upto = n_c;
         else
-            lo = mid + 1, below = p.count;
+            lo = c + 1, below = n_c;
     }
     return hi;
 }
@@ -1146,36 +1171,32 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     return sum;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. */
+/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, random[2];
-    SAMPI_SIMD()
+    uint64_t *q = h->wide, *code = h->code, total = 0, random[2];
+    SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        code[i] = sampi_gpu_id(item[i].key);
         q[i] = sampi_envelope(max, sampi_gpu_logit(item[i].key));
-    const uint64_t total = sampi_gpu_total(q, n);
+        total += q[i];
+    }
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
-        const uint64_t t = sampi_mulhi(random[0], total);
-        uint32_t lo = 0, hi = h->a->n_vocab - 1;
-        while (lo < hi) { /* the smallest id whose running sum exceeds t */
-            const uint32_t mid = lo + (hi - lo) / 2;
-            uint64_t sum = 0;
-            SAMPI_SIMD(reduction(+ : sum))
-            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-                sum += sampi_gpu_id(item[i].key) <= mid ? q[i] : 0;
-            if (sum > t)
-                hi = mid;
-            else
-                lo = mid + 1;
-        }
-        uint64_t key = 0;
-        SAMPI_SIMD(reduction(max : key))
+        const uint64_t last = sampi_gpu_list_end(h, sampi_mulhi(random[0], total) + 1, 0);
+        uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
+        SAMPI_SIMD(reduction(max : token))
         SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            key = sampi_gpu_id(item[i].key) == lo && item[i].key > key ? item[i].key : key;
+        {
+            const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
+            token = code[i] <= last && x > token ? x : token;
+        }
+        const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
@@ -1469,25 +1490,21 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
 
 static uint64_t sampi_gpu_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result. Returns how many tokens of the list it takes.
- */
-static uint64_t sampi_gpu_search_list(const sampi_gpu_here *h)
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
+static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    uint64_t code = sampi_gpu_list_bisect(h, search->mass, search->count, NULL);
+    const uint64_t code = sampi_gpu_list_end(h, search->mass, search->count);
     sampi_gpu_prefix upto, below = { 0, 0 };
-    sampi_gpu_list_prefix(h, code, NULL, &upto);
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
-    if (code > 0) sampi_gpu_list_prefix(h, code - 1, NULL, &below);
-    if (search->by_score && upto.count - below.count > 1) { /* a tie: the rest goes by keys */
-        uint64_t tie = code, key = sampi_gpu_list_bisect(h, sampi_gpu_less(search->mass, below.mass),
-                                                         sampi_gpu_less(search->count, below.count), &tie);
-        search->key = ~key;
-        sampi_gpu_list_prefix(h, key, &tie, &upto);
-        return below.count + upto.count;
-    }
-    return upto.count;
+    if (!search->by_score) return;
+    sampi_gpu_list_prefix(h, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
+    if (upto.count - below.count <= 1) return;
+    sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
+    search->key = ~sampi_gpu_list_end(h, sampi_gpu_less(search->mass, below.mass),
+                                      sampi_gpu_less(search->count, below.count));
 }
 
 /* The histogram is there: the bucket with the end. */
@@ -1555,8 +1572,8 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
                              : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
         if (known == 1) {
             sampi_gpu_prefix p;
-            sampi_gpu_list_weights(h);
-            sampi_gpu_list_prefix(h, UINT64_MAX, NULL, &p);
+            sampi_gpu_list_codes(h, by_score);
+            sampi_gpu_list_prefix(h, UINT64_MAX, &p);
             bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
             if (enough)
                 sampi_gpu_search_list(h);
@@ -1571,10 +1588,12 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
     }
     if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
     if (search->stage == 2) {
-        sampi_gpu_list_weights(h);
-        uint64_t kept = search->before + sampi_gpu_search_list(h);
+        sampi_gpu_prefix p;
+        sampi_gpu_list_codes(h, by_score);
+        sampi_gpu_search_list(h);
         search->stage = 3;
-        if (!by_score && kept <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
+        if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
+        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
     }
     search->stage = 0;
     return 1;
@@ -2535,6 +2554,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(part, sampi_gpu_part, teams);
     SAMPI_TAKE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
     SAMPI_TAKE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_TAKE(code, uint64_t, rows * SAMP_GPU_LIST);
     SAMPI_TAKE(sum, uint64_t, rows * groups);
     SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
