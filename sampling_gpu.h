@@ -387,13 +387,13 @@ typedef struct sampi_gpu_args {
     uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
     uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
     float *cell;                /* [rows][groups * 32] maxima of cells */
-    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's */
+    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's, and */
     float *lane_max;            /* [teams * 32] maxima of a team's lanes */
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
     uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: its place in an order */
-    uint64_t *sum;              /* [rows][groups] */
+    uint64_t *sum;              /* [rows][groups] of groups */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
     float *fold;                /* [rows][SAMPI_FOLD] */
@@ -872,11 +872,12 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* The envelope's sum of each cell. */
+/* The envelope's sum of each group, from those of its cells. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint64_t *sum = a->sum + row * a->groups;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
     {
@@ -887,6 +888,13 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
         }
         cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+    }
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first + (uint32_t)lane; g < p.end; g += SAMPI_WARP)
+    {
+        uint64_t all = 0;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
+        sum[g] = all;
     }
 }
 
@@ -1145,29 +1153,74 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
 }
 
 /* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. */
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+    const uint64_t exceeded = *t;
+    uint64_t left = 0;
+    uint32_t at = 0;
     SAMPI_SIMD()
     SAMPI_LANES
     {
         uint64_t sum = 0;
-        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++) sum += x[i];
+        for (uint32_t from = 0; from < each; from += 8) {
+            SAMPI_UNROLL(8) for (uint32_t k = from; k < from + 8; k++)
+            {
+                const uint32_t i = (uint32_t)lane * each + k;
+                const uint64_t y = x[i < n ? i : n - 1];
+                sum += k < each && i < n ? y : 0;
+            }
+        }
         lane_sum[lane] = sum;
     }
-    uint32_t piece = 0;
-    while (lane_sum[piece] <= *t) *t -= lane_sum[piece++];
-    uint32_t i = piece * each;
-    while (x[i] <= *t) *t -= x[i++];
-    return i;
+    SAMPI_SIMD(reduction(max : at, left))
+    SAMPI_LANES
+    {
+        uint64_t rest = exceeded;
+        bool go = true; /* on: it is behind here */
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
+        {
+            go = go && (k >= lane || lane_sum[k] <= rest);
+            rest -= go && k < lane ? lane_sum[k] : 0;
+        }
+        if (go && rest < lane_sum[lane]) {
+            uint32_t i = (uint32_t)lane * each;
+            for (uint32_t from = 0; from < each; from += 8) {
+                uint64_t y[8];
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+                {
+                    const uint32_t j = (uint32_t)lane * each + from + k;
+                    y[k] = x[j < n ? j : n - 1];
+                }
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+                {
+                    go = go && y[k] <= rest;
+                    rest -= go ? y[k] : 0;
+                    i += go;
+                }
+            }
+            at = i;
+            left = rest;
+        }
+    }
+    *t = left;
+    return at;
 }
 
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += x[i];
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+        {
+            const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+            const uint64_t y = x[i < n ? i : 0];
+            sum += i < n ? y : 0;
+        }
+    }
     return sum;
 }
 
@@ -1668,46 +1721,39 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
 /* The envelope of each token of a group, by id. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
 {
-    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-    const uint32_t base = group * SAMPI_GROUP, n_op = h->st->n_ops, n_changed = h->job->n_ids;
-    const sampi_gpu_op *op = h->st->op;
+    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    const uint32_t n_changed = h->job->n_ids;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
-    const float max = h->st->max;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GROUP; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t g = group; g < group + 1; g++) /* without a loop gcc 12's device compiler fails */
     {
-        const uint32_t at = base + i;
-        bool out = at >= v.n || (v.hole && (v.hole[at / 32] >> at % 32 & 1));
-        q[i] = out ? 0 : sampi_envelope(max, sampi_gpu_replay(op, n_op, at, sampi_gpu_element(&v, at)));
+        const bool pairs = sampi_gpu_paired(&p.v, g);
+        float l[32];
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
     }
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == group) q[at - base] = sampi_envelope(max, c[i].l);
+        if (at / SAMPI_GROUP == group) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
     }
 }
 
-/* The sums of the envelope's cells, by group. */
-static void sampi_gpu_group_sums(const sampi_gpu_here *h)
+/* The changed tokens in the sums of groups. */
+static void sampi_gpu_join_sums(const sampi_gpu_here *h)
 {
-    const uint32_t groups = h->a->groups, n_changed = h->job->n_ids;
-    const uint32_t *cell_sum = h->a->cell_sum + h->row * groups * SAMPI_WARP;
-    uint64_t *sum = h->a->sum + h->row * groups;
+    const uint32_t n_changed = h->job->n_ids;
+    uint64_t *sum = h->a->sum + h->row * h->a->groups;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
     const float max = h->st->max;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = (uint32_t)lane; g < groups; g += SAMPI_WARP)
-    {
-        uint64_t all = 0;
-        for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
-        for (uint32_t i = 0; i < n_changed; i++)
-            if ((uint32_t)id[i] / SAMPI_GROUP == g) all += sampi_envelope(max, c[i].l);
-        sum[g] = all;
-    }
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) __atomic_fetch_add(
+        &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
 /* sampi_draw among the tokens of the row. */
@@ -1717,7 +1763,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_group_sums(h);
+    sampi_gpu_join_sums(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
