@@ -302,7 +302,7 @@ typedef struct sampi_gpu_search {
     uint64_t mass, count; /* still needed from lo on */
     uint64_t before;      /* tokens before lo */
     uint64_t lo, hi;      /* what is searched, in the order's codes: smaller is earlier */
-    uint32_t shift;       /* a bucket is 2^shift codes */
+    uint32_t shift;       /* a bucket is 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* typical's */
     uint64_t key, score;  /* the result: the last token's */
 } sampi_gpu_search;
@@ -513,6 +513,18 @@ static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
+}
+
+/* The bucket of a code in [lo, hi]. The codes of floats lie close where these are small, and a row's would share few
+   buckets: the first histogram has even ones, 1/64 nat each. */
+#define SAMPI_EVEN 64
+
+SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
+{
+    if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
+    const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
+    const double x = 64.0 * (search->by_score ? score : distance);
+    return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
@@ -847,11 +859,8 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const sampi_gpu_search *search = &a->state[row].search;
-    const bool by_score = search->by_score, weighing = search->mass != 0;
-    const uint64_t lo = search->lo, hi = search->hi;
-    const uint32_t shift = search->shift;
-    const double mean = search->mean;
+    const sampi_gpu_search search = a->state[row].search;
+    const bool weighing = search.mass != 0;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
@@ -863,11 +872,12 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
-            const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
-            if (!(l[i] >= -FLT_MAX) || code < lo || code > hi) continue;
+            const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
+            if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
+            const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
             const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
-            __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
-            if (w) __atomic_fetch_add(&mass[(code - lo) >> shift], w, __ATOMIC_RELAXED);
+            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
         }
     }
 }
@@ -1181,7 +1191,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         bool go = true; /* on: it is behind here */
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
         {
-            go = go && (k >= lane || lane_sum[k] <= rest);
+            go = go & (k >= lane || lane_sum[k] <= rest);
             rest -= go && k < lane ? lane_sum[k] : 0;
         }
         if (go && rest < lane_sum[lane]) {
@@ -1195,7 +1205,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
                 }
                 SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
                 {
-                    go = go && y[k] <= rest;
+                    go = go & (y[k] <= rest);
                     rest -= go ? y[k] : 0;
                     i += go;
                 }
@@ -1528,13 +1538,13 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi)
+static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
     search->lo = lo;
     search->hi = hi;
-    search->shift = 0;
-    while ((hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
+    search->shift = even ? SAMPI_EVEN : 0;
+    while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
     sampi_gpu_clear(h);
     search->stage = 1;
     h->st->want = SAMPI_PASS_HIST;
@@ -1560,6 +1570,20 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_less(search->count, below.count));
 }
 
+/* The first code of a bucket, or of one behind it; one more than hi if there is none. */
+static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
+{
+    uint64_t lo = search->lo, hi = search->hi + 1;
+    while (lo < hi) {
+        const uint64_t mid = lo + (hi - lo) / 2;
+        if (sampi_gpu_bucket(search, max, mid) < bucket)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
 /* The histogram is there: the bucket with the end. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
@@ -1583,9 +1607,10 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     search->before += before;
     search->count = sampi_gpu_less(search->count, before);
     search->mass = sampi_gpu_less(search->mass, sampi_gpu_total(mass, bucket));
-    uint64_t lo = search->lo + ((uint64_t)bucket << search->shift), hi = lo + (((uint64_t)1 << search->shift) - 1);
-    if (hi > search->hi) hi = search->hi;
-    if (count[bucket] > SAMP_GPU_LIST) return lo < hi ? sampi_gpu_search_window(h, lo, hi) : SAMPI_GPU_DECLINED;
+    const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
+    const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
+    if (count[bucket] > SAMP_GPU_LIST)
+        return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
     search->lo = lo;
     search->hi = hi;
     search->stage = 2;
@@ -1636,8 +1661,8 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
             known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
         }
         if (known == 0) return 0;
-        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY));
-        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL);
+        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
+        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
     if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
     if (search->stage == 2) {
@@ -2429,9 +2454,9 @@ static void sampi_gpu_join(const sampi_gpu_here *h)
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
             if (in && want == SAMPI_PASS_HIST) {
-                __atomic_fetch_add(&count[(code - search->lo) >> search->shift], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[(code - search->lo) >> search->shift], sampi_weight(max, c[i].l),
-                                   __ATOMIC_RELAXED);
+                const uint32_t bucket = sampi_gpu_bucket(search, max, code);
+                __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
                 in = false;
             }
         }
