@@ -1187,14 +1187,12 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     SAMPI_SIMD(reduction(max : at, left))
     SAMPI_LANES
     {
-        uint64_t rest = exceeded;
-        bool go = true; /* on: it is behind here */
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++)
-        {
-            go = go & (k >= lane || lane_sum[k] <= rest);
-            rest -= go && k < lane ? lane_sum[k] : 0;
-        }
-        if (go && rest < lane_sum[lane]) {
+        uint64_t sums[SAMPI_WARP], rest = exceeded, before = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        if (before <= exceeded && exceeded - before < lane_sum[lane]) {
+            bool go = true; /* on: it is behind here */
+            rest -= before;
             uint32_t i = (uint32_t)lane * each;
             for (uint32_t from = 0; from < each; from += 8) {
                 uint64_t y[8];
