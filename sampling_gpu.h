@@ -64,7 +64,7 @@
    itself, see samp_gpu_data. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 80 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 88 bytes each per row.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -212,7 +212,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GROUP   1024                                            /* elements: 32 of each lane, its "cell" */
 #define SAMPI_STEPS   24                                              /* samplers of a row */
 #define SAMPI_RULES   1024                                            /* changed logits of a row */
-#define SAMPI_FOLD    1024                                            /* maxima that a threshold is searched among */
+#define SAMPI_FOLD    512                                             /* maxima that a threshold is searched among */
 #define SAMPI_BUCKETS 2048                                            /* of a histogram */
 #define SAMPI_HEAD    (SAMP_GPU_LIST < 512 ? SAMP_GPU_LIST / 2 : 256) /* tokens of a list made in passing */
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
@@ -339,7 +339,7 @@ typedef struct sampi_gpu_search {
     uint64_t mass, count; /* still needed from lo on */
     uint64_t before;      /* tokens before lo */
     uint64_t lo, hi;      /* what is searched, in the order's codes: smaller is earlier */
-    uint32_t shift;       /* a bucket is 2^shift codes */
+    uint32_t shift;       /* a bucket is 2^shift codes; SAMPI_EVEN: see sampi_gpu_bucket */
     double mean;          /* typical's */
     uint64_t key, score;  /* the result: the last token's */
 } sampi_gpu_search;
@@ -439,12 +439,13 @@ typedef struct sampi_gpu_args {
     uint64_t *done;             /* [teams] the last pass a team has done: batch, epoch + 1 */
     uint32_t *hole;             /* [rows][groups * 32] bits of the tokens with changed logits */
     float *cell;                /* [rows][groups * 32] maxima of cells */
-    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's */
-    float *lane_max;            /* [teams * 32] maxima of a team's lanes; NaN if there is one */
+    uint32_t *cell_sum;         /* [rows][groups * 32] the envelope's, and */
+    float *lane_max;            /* [teams * 32] maxima of a team's lanes */
     sampi_gpu_part *part;       /* [teams] */
     sampi_gpu_item *item;       /* [rows][2][SAMP_GPU_LIST] */
     uint64_t *wide;             /* [rows][SAMPI_WIDE] a number for each token of a list or a group */
-    uint64_t *sum;              /* [rows][groups] */
+    uint64_t *code;             /* [rows][SAMP_GPU_LIST] another one: its place in an order */
+    uint64_t *sum;              /* [rows][groups] of groups */
     uint64_t *mass, *count;     /* [rows][SAMPI_BUCKETS] */
     sampi_gpu_changed *changed; /* [rows][SAMPI_RULES] */
     float *fold;                /* [rows][SAMPI_FOLD] */
@@ -457,10 +458,12 @@ typedef struct sampi_gpu_args {
 
 /* ================================================================================================== >>elements */
 
-/* Counters that teams share. */
-static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_SEQ_CST); }
-static uint32_t sampi_gpu_peek(uint32_t *x) { return __atomic_fetch_add(x, 0, __ATOMIC_SEQ_CST); }
-static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
+/* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
+   addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
+   compiler a fence of the whole system, once or twice: so there are no more of them than needed. */
+static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
+static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
+static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
@@ -520,41 +523,49 @@ SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
 }
 
-/* Elements t [first, first + n) of a lane's cell, n a constant: masked ones, those taken out, and what lies behind the
-   end of the row are -inf. All reads are under way before the first is waited for. */
-SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, int first, const int n, float *x)
+/* A lane's cell: masked elements, those taken out, and what lies behind the end of the row are -inf. All reads are
+   under way before the first is waited for. */
+SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int lane, float *x)
 {
     const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
     const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+#define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+#define SAMPI_AT            (base + sampi_gpu_index(pairs, lane, i))
+#define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
     if (v->type == SAMP_F32 && full) {
         const float *p = (const float *)(const void *)v->data + base + (uint32_t)lane;
-        SAMPI_UNROLL(32) for (int i = 0; i < n; i++) x[i] = p[(first + i) * SAMPI_WARP];
-    } else if (pairs) {
-        const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
-        uint32_t u[16];
-        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++) u[i] = p[(first / 2 + i) * SAMPI_WARP];
-        SAMPI_UNROLL(16) for (int i = 0; i < n / 2; i++)
-        {
-            x[2 * i] = sampi_gpu_half(u[i] & 0xFFFF, v->type);
-            x[2 * i + 1] = sampi_gpu_half(u[i] >> 16, v->type);
-        }
+        SAMPI_EACH x[i] = p[i * SAMPI_WARP];
+    } else if (v->type == SAMP_F32) {
+        SAMPI_EACH x[i] = SAMPI_CLAMPED(float);
+    } else if (v->type == SAMP_F64) {
+        SAMPI_EACH x[i] = (float)SAMPI_CLAMPED(double);
     } else {
-        SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
-        {
-            uint32_t at = base + sampi_gpu_index(false, lane, first + i);
-            if (at > last) at = last;
-            x[i] = sampi_element(v->data, (samp_dtype)v->type, NULL, at);
+        uint32_t u[32];
+        if (pairs) {
+            const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
+            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
+            SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
+        } else {
+            SAMPI_EACH u[i] = SAMPI_CLAMPED(uint16_t);
+        }
+        if (v->type == SAMP_F16) {
+            SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_F16);
+        } else {
+            SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
-    if (full && !v->mask && !v->hole) return;
-    SAMPI_UNROLL(32) for (int i = 0; i < n; i++)
-    {
-        uint32_t at = base + sampi_gpu_index(pairs, lane, first + i);
-        bool out = at > last;
-        if (v->mask && !out) out = !(v->mask[at / 32] >> at % 32 & 1);
-        if (v->hole && !out) out = v->hole[at / 32] >> at % 32 & 1;
-        if (out) x[i] = -INFINITY;
+    if (v->mask) {
+        SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
+    if (v->hole) {
+        SAMPI_EACH x[i] = v->hole[SAMPI_AT / 32] >> SAMPI_AT % 32 & 1 ? -INFINITY : x[i];
+    }
+    if (!full) {
+        SAMPI_EACH x[i] = SAMPI_AT > last ? -INFINITY : x[i];
+    }
+#undef SAMPI_EACH
+#undef SAMPI_AT
+#undef SAMPI_CLAMPED
 }
 
 /* One element, holes not regarded. */
@@ -567,6 +578,18 @@ static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
+}
+
+/* The bucket of a code in [lo, hi]. The codes of floats lie close where these are small, and a row's would share few
+   buckets: the first histogram has even ones, 1/64 nat each. */
+#define SAMPI_EVEN 64
+
+SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
+{
+    if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
+    const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
+    const double x = 64.0 * (search->by_score ? score : distance);
+    return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
@@ -595,6 +618,11 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
         }
     }
     return l;
+}
+
+static bool sampi_gpu_stays(const sampi_gpu_op *op, uint64_t key)
+{
+    return sampi_gpu_replay(op, 1, sampi_gpu_id(key), sampi_gpu_logit(key)) >= -FLT_MAX;
 }
 
 /* The same for a bound on logits, which only scaling moves; adaptive_p's map leaves none. */
@@ -653,7 +681,9 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
     if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_punch(a, row, first, end);
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    SAMPI_SIMD()
+    float top = -INFINITY;
+    uint32_t nan = 0;
+    SAMPI_SIMD(reduction(max : top) reduction(| : nan))
     SAMPI_LANES
     {
         float best = -INFINITY;
@@ -678,7 +708,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         }
         for (; g < end; g++) {
             float x[32], m = -INFINITY;
-            sampi_gpu_read(&v, g, lane, 0, 32, x);
+            sampi_gpu_read(&v, g, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 bad |= x[i] != x[i];
@@ -687,95 +717,278 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             cell[g * SAMPI_WARP + (uint32_t)lane] = m;
             best = m > best ? m : best;
         }
-        lane_max[lane] = bad ? NAN : best;
+        lane_max[lane] = best;
+        top = best > top ? best : top;
+        nan |= bad;
+    }
+    a->part[row * a->splits + split].max = nan ? NAN : top;
+}
+
+/* The row as every other pass reads it: these groups, as the operations so far have left them. */
+typedef struct sampi_gpu_pass {
+    sampi_gpu_view v;
+    uint32_t first, end; /* groups */
+    const float *cell;   /* maxima, of the row as it came */
+    const sampi_gpu_op *op;
+    uint32_t n_ops, n_replay; /* all, and those that elements go through */
+    bool scaled;              /* none, but times r: nearly always, if there are any */
+    float r, max, bar;
+} sampi_gpu_pass;
+
+SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_state *st = &a->state[row];
+    const bool scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
+    sampi_gpu_pass p = { sampi_gpu_view_of(a, row),
+                         sampi_gpu_first(a, split),
+                         sampi_gpu_first(a, split + 1),
+                         a->cell + row * a->groups * SAMPI_WARP,
+                         st->op,
+                         st->n_ops,
+                         scaled ? 0 : st->n_ops,
+                         scaled,
+                         scaled ? st->op[0].f : 1.0f,
+                         st->max,
+                         st->bar };
+    return p;
+}
+
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. */
+SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
+{
+    const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
+    return bound >= -FLT_MAX && bound >= bar;
+}
+
+/* The logits of a lane's cell; -inf: masked, or gone. */
+SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
+{
+    const bool pairs = sampi_gpu_paired(&p->v, group);
+    sampi_gpu_read(&p->v, group, lane, l);
+    SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) l[i] += 0.0f; /* -0 becomes +0 */
+    if (p->scaled) {
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
+            l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
+        }
+    }
+    if (p->n_replay) {
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++)
+            l[i] = sampi_gpu_replay(p->op, p->n_replay, group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i), l[i]);
     }
 }
 
-/* Every other pass: the elements that are left, and something with each. Cells whose maximum says that none is left
-   (or for a list: that none is wanted) are not read. */
-static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
+SAMPI_INLINE void sampi_gpu_take_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
+                                      uint32_t group, int lane, uint32_t bits)
 {
-    sampi_gpu_state *st = &a->state[row];
-    if (st->want == SAMPI_PASS_NONE) return;
-    const sampi_gpu_view v = sampi_gpu_view_of(a, row);
-    const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
-    const uint32_t n_ops = st->n_ops, shift = st->search.shift;
+    const bool pairs = sampi_gpu_paired(&p->v, group);
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
-    const int32_t want = st->want;
-    const float max = st->max, bar = want == SAMPI_PASS_GATHER ? sampi_gpu_logit(st->floor) : st->bar;
-    const uint64_t lo = st->search.lo, hi = st->search.hi, floor = st->floor;
-    const bool by_score = st->search.by_score, weighing = st->search.mass != 0;
-    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
-    const double scale = st->scale, mean = st->search.mean;
-    const sampi_gpu_op *op = st->op;
-    const bool scaled = n_ops == 1 && op->kind == SAMPI_OP_SCALE; /* nearly always all that there is */
-    const uint32_t n_replay = scaled ? 0 : n_ops;
-    const float r = scaled ? op->f : 1.0f;
+    uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
+    for (; bits && to < SAMP_GPU_LIST; bits &= bits - 1, to++) { /* beyond its end only the count grows */
+        const uint32_t id = group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, __builtin_ctz(bits));
+        const float x = sampi_gpu_element(&p->v, id);
+        item[to].key = sampi_gpu_key(sampi_gpu_replay(p->op, p->n_ops, id, x), id);
+        item[to].at_order = sampi_gpu_replay(p->op, order_at, id, x);
+        item[to].at_p = sampi_gpu_replay(p->op, p_at, id, x);
+    }
+}
+
+/* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
+   once. A masked token adds only them. */
+SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
+{
+    const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
+    double d = (double)l - (double)max;
+    d = d > -700.0 ? d : -700.0;
+    *z += sampi_bits(w);
+    *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
+}
+
+/* n, z, s and low; and the list, if there is to be one: of keys from a logit on. */
+static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const float head = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
-    uint32_t *n_list = &st->n_list;
-    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
-    const float *cell = a->cell + row * a->groups * SAMPI_WARP;
-    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
-    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-    float top = -INFINITY, low = INFINITY;
-    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
-    SAMPI_LANES for (uint32_t g = first; g < end; g++)
+    uint64_t n = 0, z = 0, s = 0;
+    float low = INFINITY;
+    SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
     {
-        const bool pairs = sampi_gpu_paired(&v, g);
-        float bound = sampi_gpu_rescale(op, n_ops, cell[g * SAMPI_WARP + (uint32_t)lane]);
-        uint32_t q = 0;
-        for (int t = 0; t < 32 && bound >= -FLT_MAX && bound >= bar; t += 8) {
-            float x[8];
-            sampi_gpu_read(&v, g, lane, t, 8, x);
-            SAMPI_UNROLL(8) for (int i = 0; i < 8; i++)
-            {
-                uint32_t id = g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, t + i);
-                float l = x[i] + 0.0f;
-                if (scaled && l >= -FLT_MAX) l = sampi_finite(sampi_roundf(l * r));
-                if (n_replay) l = sampi_gpu_replay(op, n_replay, id, l);
-                if (!(l >= -FLT_MAX)) continue;
-                uint64_t key = sampi_gpu_key(l, id), w, code;
-                bool take = listing && key >= floor;
-                switch (want) {
-                    case SAMPI_PASS_SUMS:
-                        w = sampi_weight(max, l);
-                        s0++;
-                        s1 += w;
-                        s2 += sampi_weighted(w, max, l);
-                        low = l < low ? l : low;
-                        break;
-                    case SAMPI_PASS_SIGMA:
-                        w = sampi_sigma_x(max, l, scale);
-                        s0 += w;
-                        s1 += (w >> 20) * (w >> 20);
-                        s2 += (w >> 20) * (w & 0xFFFFF);
-                        s3 += (w & 0xFFFFF) * (w & 0xFFFFF);
-                        break;
-                    case SAMPI_PASS_MAX: top = l > top ? l : top; break;
-                    case SAMPI_PASS_HIST:
-                    case SAMPI_PASS_BUCKET:
-                        code = sampi_gpu_code(by_score, key, max, mean);
-                        if (code < lo || code > hi) break;
-                        take = want == SAMPI_PASS_BUCKET;
-                        if (take) break;
-                        __atomic_fetch_add(&count[(code - lo) >> shift], (uint64_t)1, __ATOMIC_RELAXED);
-                        w = weighing ? sampi_weight(max, l) : 0;
-                        if (w) __atomic_fetch_add(&mass[(code - lo) >> shift], w, __ATOMIC_RELAXED);
-                        break;
-                    case SAMPI_PASS_DRAW: q += sampi_envelope(max, l); break;
-                    default: break;
-                }
-                if (take)
-                    sampi_gpu_append(n_list, item, key, sampi_gpu_replay(op, order_at, id, x[i]),
-                                     sampi_gpu_replay(op, p_at, id, x[i]));
-            }
+        float l[32];
+        uint32_t unmasked = 0, wanted = 0;
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
+            unmasked += l[i] >= -FLT_MAX;
+            wanted |= (uint32_t)(l[i] >= head) << i;
+            low = x < low ? x : low;
+            sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
-        if (want == SAMPI_PASS_DRAW) cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+        n += unmasked;
+        z -= 32 * sampi_bits(SAMPI_INT);
+        s -= 32 * sampi_bits(SAMPI_INT);
+        if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+    }
+    sampi_gpu_part *part = &a->part[row * a->splits + split];
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
+    part->low = low;
+}
+
+/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. */
+typedef struct sampi_gpu_squares {
+    uint64_t x, high, mixed, low;
+} sampi_gpu_squares;
+
+SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
+{
+    sum->x += x;
+    sum->high += (x >> 20) * (x >> 20);
+    sum->mixed += (x >> 20) * (x & 0xFFFFF);
+    sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
+}
+
+/* These sums, and the maximum. */
+static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const double scale = a->state[row].scale;
+    uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+    float top = -INFINITY;
+    SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        float l[32];
+        sampi_gpu_squares sum = { s0, s1, s2, s3 };
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
+            sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
+            top = l[i] > top ? l[i] : top;
+        }
+        s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
-    part->max = top, part->low = low;
+    part->max = top;
+}
+
+/* The list: GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
+   looks through the maxima of its own cells, and reads those that matter. */
+static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    sampi_gpu_state *st = &a->state[row];
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const bool bucket = st->want == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
+    const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
+    const double mean = st->search.mean;
+    const float least = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = least > p.bar ? least : p.bar;
+    sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
+    {
+        float bound[8];
+        uint32_t cells = 0;
+        SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
+        {
+            const uint32_t g = from + i < p.end ? from + i : p.end - 1;
+            bound[i] = p.cell[g * SAMPI_WARP + (uint32_t)lane];
+        }
+        SAMPI_UNROLL(8)
+        for (uint32_t i = 0; i < 8; i++)
+            cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        for (; cells; cells &= cells - 1) {
+            const uint32_t g = from + (uint32_t)__builtin_ctz(cells);
+            const bool pairs = sampi_gpu_paired(&p.v, g);
+            float l[32];
+            uint32_t wanted = 0;
+            sampi_gpu_cell(&p, g, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+            {
+                const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
+                wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
+            }
+            if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+        }
+    }
+}
+
+/* Mass and count of the buckets. */
+static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    const sampi_gpu_search search = a->state[row].search;
+    const bool weighing = search.mass != 0;
+    uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        const bool pairs = sampi_gpu_paired(&p.v, g);
+        float l[32];
+        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
+        {
+            const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+            const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
+            if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
+            const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
+            const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
+            __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+            if (w) __atomic_fetch_add(&mass[bucket], w, __ATOMIC_RELAXED);
+        }
+    }
+}
+
+/* The envelope's sum of each group, from those of its cells. */
+static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
+    uint64_t *sum = a->sum + row * a->groups;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    {
+        float l[32];
+        uint32_t q = 0;
+        if (sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, g, lane, l);
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
+        }
+        cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+    }
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t g = p.first + (uint32_t)lane; g < p.end; g += SAMPI_WARP)
+    {
+        uint64_t all = 0;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
+        sum[g] = all;
+    }
+}
+
+static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
+{
+    switch (a->state[row].want) {
+        case SAMPI_PASS_SCAN: sampi_gpu_scan(a, row, split); break;
+        case SAMPI_PASS_SUMS: sampi_gpu_walk_sums(a, row, split); break;
+        case SAMPI_PASS_SIGMA:
+        case SAMPI_PASS_MAX: sampi_gpu_walk_sigma(a, row, split); break;
+        case SAMPI_PASS_GATHER:
+        case SAMPI_PASS_BUCKET: sampi_gpu_walk_list(a, row, split); break;
+        case SAMPI_PASS_HIST: sampi_gpu_walk_hist(a, row, split); break;
+        case SAMPI_PASS_DRAW: sampi_gpu_walk_draw(a, row, split); break;
+        default: break;
+    }
 }
 
 /* ====================================================================================================== >>list
@@ -786,7 +999,7 @@ typedef struct sampi_gpu_here {
     sampi_gpu_job *job;
     sampi_gpu_state *st;
     size_t row;
-    uint64_t *wide;
+    uint64_t *wide, *code;
     sampi_gpu_changed *changed;
     const int32_t *changed_id;
 } sampi_gpu_here;
@@ -798,6 +1011,7 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
                          &a->state[row],
                          row,
                          a->wide + row * SAMPI_WIDE,
+                         a->code + row * SAMP_GPU_LIST,
                          a->changed + row * SAMPI_RULES,
                          sampi_gpu_ids(a, row) };
     return h;
@@ -841,39 +1055,32 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What is not in [from, until] goes. */
-static void sampi_gpu_list_keep(const sampi_gpu_here *h, uint64_t from, uint64_t until)
+/* What the operation leaves nothing of goes. A lane counts what stays of its tokens, and then knows from the counts of
+   those before it where to put them: an atomic that each token waits for would take longer. */
+static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
-    h->st->buffer ^= 1;
-    h->st->n_list = 0;
-    sampi_gpu_item *to = sampi_gpu_list(h);
-    uint32_t *n_list = &h->st->n_list;
-    SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    uint64_t *stay = h->wide;
+    uint32_t all = 0;
+    SAMPI_SIMD(reduction(+ : all))
+    SAMPI_LANES
     {
-        if (item[i].key >= from && item[i].key <= until)
-            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+        uint32_t mine = 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(op, item[i].key);
+        stay[lane] = mine;
+        all += mine;
     }
-}
-
-/* Typical's cut: codes below `score` stay, and of equal ones keys from `key` on. */
-static void sampi_gpu_list_keep_score(const sampi_gpu_here *h, double mean, uint64_t score, uint64_t key)
-{
-    const sampi_gpu_item *item = sampi_gpu_list(h);
-    const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
     h->st->buffer ^= 1;
-    h->st->n_list = 0;
+    h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
-    uint32_t *n_list = &h->st->n_list;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    SAMPI_LANES
     {
-        uint64_t code = sampi_gpu_code(true, item[i].key, max, mean);
-        if (code < score || (code == score && item[i].key >= key))
-            sampi_gpu_append(n_list, to, item[i].key, item[i].at_order, item[i].at_p);
+        uint32_t at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)stay[k] : 0;
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+            if (sampi_gpu_stays(op, item[i].key)) to[at++] = item[i];
     }
 }
 
@@ -915,48 +1122,48 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
         }
 }
 
-/* The smallest and the largest code of the list. */
-static void sampi_gpu_list_range(const sampi_gpu_here *h, bool by_score, uint64_t *lo, uint64_t *hi)
+/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. */
+static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
     const double mean = h->st->search.mean;
-    uint64_t first = UINT64_MAX, last = 0;
-    SAMPI_SIMD(reduction(min : first) reduction(max : last))
+    uint64_t *code = h->code, *w = h->wide;
+    SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        uint64_t code = sampi_gpu_code(by_score, item[i].key, max, mean);
-        first = code < first ? code : first;
-        last = code > last ? code : last;
+        code[i] = sampi_gpu_code(by_score, item[i].key, max, mean);
+        w[i] = sampi_weight(max, sampi_gpu_logit(item[i].key));
     }
-    *lo = first;
-    *hi = last;
 }
 
-/* How many tokens of the list have codes up to `code`, and their mass (or with tie: codes equal to `tie`, and keys down
-   to ~code). The weights are in wide. */
+/* Only tokens with this code are left, in the order of keys. */
+static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
+{
+    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint32_t n = h->st->n_list;
+    uint64_t *code = h->code;
+    SAMPI_SIMD()
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) code[i] = code[i] == tie ? ~item[i].key
+                                                                                                   : UINT64_MAX;
+}
+
+/* How many tokens of the list have codes up to `code`, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t code, const uint64_t *tie,
-                                  sampi_gpu_prefix *prefix)
+static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
-    const sampi_gpu_item *item = sampi_gpu_list(h);
+    const uint64_t *code = h->code, *w = h->wide;
     const uint32_t n = h->st->n_list;
-    const float max = h->st->max;
-    const double mean = h->st->search.mean;
-    const bool by_score = h->st->search.by_score && !tie, tied = tie != NULL;
-    const uint64_t score = tie ? *tie : 0, *w = h->wide;
     uint64_t count = 0, mass = 0;
     SAMPI_SIMD(reduction(+ : count, mass))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        bool in = sampi_gpu_code(by_score, item[i].key, max, mean) <= code;
-        if (tied) in = in && sampi_gpu_code(true, item[i].key, max, mean) == score;
-        count += in;
-        mass += in ? w[i] : 0;
+        count += code[i] <= upto;
+        mass += code[i] <= upto ? w[i] : 0;
     }
     prefix->count = count; /* gcc 12's device compiler fails on a returned struct here */
     prefix->mass = mass;
@@ -984,83 +1191,145 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. */
-static uint64_t sampi_gpu_list_bisect(const sampi_gpu_here *h, uint64_t mass, uint64_t count, const uint64_t *tie)
+   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) What is searched is cut into four each
+   time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. */
+static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
-    uint64_t lo = 0, hi = UINT64_MAX, below = 0, upto;
-    sampi_gpu_prefix p;
-    sampi_gpu_list_prefix(h, hi, tie, &p);
-    if (p.mass < mass || p.count < count) return UINT64_MAX;
-    upto = p.count;
-    sampi_gpu_list_range(h, h->st->search.by_score && !tie, &lo, &hi);
+    const uint64_t *code = h->code, *w = h->wide;
+    const uint32_t n = h->st->n_list;
+    uint64_t lo = UINT64_MAX, hi = 0, all = 0;
+    uint32_t below = 0, upto = 0;
+    SAMPI_SIMD(reduction(min : lo) reduction(max : hi) reduction(+ : all, upto))
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        const uint64_t x = code[i];
+        const bool in = x != UINT64_MAX;
+        lo = x < lo ? x : lo;
+        hi = in && x > hi ? x : hi;
+        all += in ? w[i] : 0;
+        upto += in;
+    }
+    if (all < mass || upto < count) return UINT64_MAX;
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
-        uint64_t mid = lo + (hi - lo) / 2;
-        sampi_gpu_list_prefix(h, mid, tie, &p);
-        if (p.mass >= mass && p.count >= count)
-            hi = mid, upto = p.count;
+        const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step,
+                       c = b + step < hi ? b + step : hi;
+        uint64_t mass_a = 0, mass_b = 0, mass_c = 0;
+        uint32_t n_a = 0, n_b = 0, n_c = 0;
+        SAMPI_SIMD(reduction(+ : mass_a, mass_b, mass_c, n_a, n_b, n_c))
+        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+        {
+            const uint64_t x = code[i], y = w[i];
+            n_a += x <= a, n_b += x <= b, n_c += x <= c;
+            mass_a += x <= a ? y : 0, mass_b += x <= b ? y : 0, mass_c += x <= c ? y : 0;
+        }
+        if (mass_a >= mass && n_a >= count)
+            hi = a, upto = n_a;
+        else if (mass_b >= mass && n_b >= count)
+            lo = a + 1, hi = b, below = n_a, upto = n_b;
+        else if (mass_c >= mass && n_c >= count)
+            lo = b + 1, hi = c, below = n_b, upto = n_c;
         else
-            lo = mid + 1, below = p.count;
+            lo = c + 1, below = n_c;
     }
     return hi;
 }
 
 /* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. */
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
+    const uint64_t exceeded = *t;
+    uint64_t left = 0;
+    uint32_t at = 0;
     SAMPI_SIMD()
     SAMPI_LANES
     {
         uint64_t sum = 0;
-        for (uint32_t i = (uint32_t)lane * each; i < n && i < ((uint32_t)lane + 1) * each; i++) sum += x[i];
+        for (uint32_t from = 0; from < each; from += 8) {
+            SAMPI_UNROLL(8) for (uint32_t k = from; k < from + 8; k++)
+            {
+                const uint32_t i = (uint32_t)lane * each + k;
+                const uint64_t y = x[i < n ? i : n - 1];
+                sum += k < each && i < n ? y : 0;
+            }
+        }
         lane_sum[lane] = sum;
     }
-    uint32_t piece = 0;
-    while (lane_sum[piece] <= *t) *t -= lane_sum[piece++];
-    uint32_t i = piece * each;
-    while (x[i] <= *t) *t -= x[i++];
-    return i;
+    SAMPI_SIMD(reduction(max : at, left))
+    SAMPI_LANES
+    {
+        uint64_t sums[SAMPI_WARP], rest = exceeded, before = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        if (before <= exceeded && exceeded - before < lane_sum[lane]) {
+            bool go = true; /* on: it is behind here */
+            rest -= before;
+            uint32_t i = (uint32_t)lane * each;
+            for (uint32_t from = 0; from < each; from += 8) {
+                uint64_t y[8];
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+                {
+                    const uint32_t j = (uint32_t)lane * each + from + k;
+                    y[k] = x[j < n ? j : n - 1];
+                }
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+                {
+                    go = go & (y[k] <= rest);
+                    rest -= go ? y[k] : 0;
+                    i += go;
+                }
+            }
+            at = i;
+            left = rest;
+        }
+    }
+    *t = left;
+    return at;
 }
 
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) sum += x[i];
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    {
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+        {
+            const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+            const uint64_t y = x[i < n ? i : 0];
+            sum += i < n ? y : 0;
+        }
+    }
     return sum;
 }
 
-/* sampi_draw among the tokens of the list: the key of the chosen one. */
+/* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, random[2];
-    SAMPI_SIMD()
+    uint64_t *q = h->wide, *code = h->code, total = 0, random[2];
+    SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+    {
+        code[i] = sampi_gpu_id(item[i].key);
         q[i] = sampi_envelope(max, sampi_gpu_logit(item[i].key));
-    const uint64_t total = sampi_gpu_total(q, n);
+        total += q[i];
+    }
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
-        const uint64_t t = sampi_mulhi(random[0], total);
-        uint32_t lo = 0, hi = h->a->n_vocab - 1;
-        while (lo < hi) { /* the smallest id whose running sum exceeds t */
-            const uint32_t mid = lo + (hi - lo) / 2;
-            uint64_t sum = 0;
-            SAMPI_SIMD(reduction(+ : sum))
-            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-                sum += sampi_gpu_id(item[i].key) <= mid ? q[i] : 0;
-            if (sum > t)
-                hi = mid;
-            else
-                lo = mid + 1;
-        }
-        uint64_t key = 0;
-        SAMPI_SIMD(reduction(max : key))
+        const uint64_t last = sampi_gpu_list_end(h, sampi_mulhi(random[0], total) + 1, 0);
+        uint64_t token = 0; /* the last one up to there: id and logit, where a key has logit and ~id */
+        SAMPI_SIMD(reduction(max : token))
         SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            key = sampi_gpu_id(item[i].key) == lo && item[i].key > key ? item[i].key : key;
+        {
+            const uint64_t x = (uint64_t)sampi_gpu_id(item[i].key) << 32 | item[i].key >> 32;
+            token = code[i] <= last && x > token ? x : token;
+        }
+        const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
@@ -1107,6 +1376,29 @@ static int sampi_gpu_max(const sampi_gpu_here *h)
     return status ? status : 1;
 }
 
+/* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
+   together. */
+static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
+{
+    SAMPI_SIMD()
+    SAMPI_LANES
+    {
+        float m[SAMPI_FOLD / SAMPI_WARP];
+        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) m[i] = -INFINITY;
+        for (uint32_t from = 0; from < n; from += 2 * SAMPI_FOLD) {
+            float x[32];
+            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
+            {
+                const uint32_t at = from + i * SAMPI_WARP + (uint32_t)lane;
+                x[i] = part[at < n ? at : n - 1];
+                x[i] = at < n ? x[i] : -INFINITY; /* parts stay disjoint */
+            }
+            SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m[i % 16] = x[i] > m[i % 16] ? x[i] : m[i % 16];
+        }
+        SAMPI_UNROLL(16) for (int i = 0; i < SAMPI_FOLD / SAMPI_WARP; i++) fold[i * SAMPI_WARP + lane] = m[i];
+    }
+}
+
 /* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
    from maxima of disjoint parts. */
 static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
@@ -1114,44 +1406,41 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
-    if (n < 4 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    if (n < 2 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
     if (n < need) return SAMPI_GPU_ALL;
-    if (n > 4 * need && n > SAMPI_FOLD / 4 && need <= SAMPI_FOLD / 4) {
-        const uint32_t folded = need <= SAMPI_FOLD / 16 ? SAMPI_FOLD / 4 : SAMPI_FOLD;
+    if (n > SAMPI_FOLD && need <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
-        SAMPI_SIMD()
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < folded; i += SAMPI_WARP)
-        {
-            float m = -INFINITY;
-            for (uint32_t k = i; k < n; k += folded) m = part[k] > m ? part[k] : m;
-            fold[i] = m;
-        }
-        part = fold, n = folded;
+        sampi_gpu_fold(part, n, fold);
+        part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(FLT_MAX) + 1, least = INT32_MAX, most = INT32_MIN;
-    SAMPI_SIMD(reduction(min : least) reduction(max : most))
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, least = INT32_MAX;
+    SAMPI_SIMD(reduction(min : least))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        int32_t key = sampi_key(part[i]);
+        const int32_t key = sampi_key(part[i]);
         least = key < least ? key : least;
-        most = key > most ? key : most;
     }
     if (least > lo) lo = least;
-    if (most < hi) hi = most + 1;
-    bool found = false;
-    while ((int64_t)hi - lo > 1 || !found) { /* so many reach lo, if found; not so many reach hi */
+    for (bool found = false;; found = true) { /* so many reach lo, if found; not so many reach hi */
         const int32_t mid = found ? sampi_middle(lo, hi) : lo;
         const float value = sampi_unkey(mid);
         uint32_t count = 0;
+        if (found && (int64_t)hi - lo <= 1) break;
         SAMPI_SIMD(reduction(+ : count))
-        SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) count += part[i] >= value;
+        SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+        {
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+                count += part[i < n ? i : n - 1] >= value && i < n;
+            }
+        }
         if (count < need && !found) return SAMPI_GPU_ALL;
         if (count < need)
             hi = mid;
         else
             lo = mid;
-        if (count >= need && found && count <= need + need / 4 + 4) break;
-        found = true;
+        if (found && count >= need && count <= need + need / 4 + 4) break;
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
@@ -1228,30 +1517,30 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
+    const sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
     sampi_gpu_changed_set(st, st->max_known);
     if (!st->complete) {
-        sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
     }
-    if (st->complete) sampi_gpu_list_keep(h, key, UINT64_MAX);
+    if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
 /* Keep the tokens up to this key, the key of one of them. */
 static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
+    const sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
     if (!st->complete) {
-        sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         st->overflown = false;
         st->thinned = true;
     }
-    if (st->complete || st->listed) sampi_gpu_list_keep(h, 0, key);
+    if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
     sampi_gpu_changed_set(st, true);
     st->max = sampi_gpu_logit(key);
 }
@@ -1319,13 +1608,13 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
-static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi)
+static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
     search->lo = lo;
     search->hi = hi;
-    search->shift = 0;
-    while ((hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
+    search->shift = even ? SAMPI_EVEN : 0;
+    while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
     sampi_gpu_clear(h);
     search->stage = 1;
     h->st->want = SAMPI_PASS_HIST;
@@ -1334,25 +1623,35 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
 
 static uint64_t sampi_gpu_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result. Returns how many tokens of the list it takes.
- */
-static uint64_t sampi_gpu_search_list(const sampi_gpu_here *h)
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
+static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
-    uint64_t code = sampi_gpu_list_bisect(h, search->mass, search->count, NULL);
+    const uint64_t code = sampi_gpu_list_end(h, search->mass, search->count);
     sampi_gpu_prefix upto, below = { 0, 0 };
-    sampi_gpu_list_prefix(h, code, NULL, &upto);
     search->score = code;
     search->key = search->by_score ? 0 : ~code;
-    if (code > 0) sampi_gpu_list_prefix(h, code - 1, NULL, &below);
-    if (search->by_score && upto.count - below.count > 1) { /* a tie: the rest goes by keys */
-        uint64_t tie = code, key = sampi_gpu_list_bisect(h, sampi_gpu_less(search->mass, below.mass),
-                                                         sampi_gpu_less(search->count, below.count), &tie);
-        search->key = ~key;
-        sampi_gpu_list_prefix(h, key, &tie, &upto);
-        return below.count + upto.count;
+    if (!search->by_score) return;
+    sampi_gpu_list_prefix(h, code, &upto);
+    if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
+    if (upto.count - below.count <= 1) return;
+    sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
+    search->key = ~sampi_gpu_list_end(h, sampi_gpu_less(search->mass, below.mass),
+                                      sampi_gpu_less(search->count, below.count));
+}
+
+/* The first code of a bucket, or of one behind it; one more than hi if there is none. */
+static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
+{
+    uint64_t lo = search->lo, hi = search->hi + 1;
+    while (lo < hi) {
+        const uint64_t mid = lo + (hi - lo) / 2;
+        if (sampi_gpu_bucket(search, max, mid) < bucket)
+            lo = mid + 1;
+        else
+            hi = mid;
     }
-    return upto.count;
+    return lo;
 }
 
 /* The histogram is there: the bucket with the end. */
@@ -1378,9 +1677,10 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     search->before += before;
     search->count = sampi_gpu_less(search->count, before);
     search->mass = sampi_gpu_less(search->mass, sampi_gpu_total(mass, bucket));
-    uint64_t lo = search->lo + ((uint64_t)bucket << search->shift), hi = lo + (((uint64_t)1 << search->shift) - 1);
-    if (hi > search->hi) hi = search->hi;
-    if (count[bucket] > SAMP_GPU_LIST) return lo < hi ? sampi_gpu_search_window(h, lo, hi) : SAMPI_GPU_DECLINED;
+    const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
+    const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
+    if (count[bucket] > SAMP_GPU_LIST)
+        return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
     search->lo = lo;
     search->hi = hi;
     search->stage = 2;
@@ -1420,8 +1720,8 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
                              : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
         if (known == 1) {
             sampi_gpu_prefix p;
-            sampi_gpu_list_weights(h);
-            sampi_gpu_list_prefix(h, UINT64_MAX, NULL, &p);
+            sampi_gpu_list_codes(h, by_score);
+            sampi_gpu_list_prefix(h, UINT64_MAX, &p);
             bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
             if (enough)
                 sampi_gpu_search_list(h);
@@ -1431,15 +1731,17 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
             known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
         }
         if (known == 0) return 0;
-        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY));
-        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL);
+        if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
+        return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
     if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
     if (search->stage == 2) {
-        sampi_gpu_list_weights(h);
-        uint64_t kept = search->before + sampi_gpu_search_list(h);
+        sampi_gpu_prefix p;
+        sampi_gpu_list_codes(h, by_score);
+        sampi_gpu_search_list(h);
         search->stage = 3;
-        if (!by_score && kept <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
+        if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
+        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
     }
     search->stage = 0;
     return 1;
@@ -1514,46 +1816,39 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
 /* The envelope of each token of a group, by id. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
 {
-    const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
-    const uint32_t base = group * SAMPI_GROUP, n_op = h->st->n_ops, n_changed = h->job->n_ids;
-    const sampi_gpu_op *op = h->st->op;
+    const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
+    const uint32_t n_changed = h->job->n_ids;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
-    const float max = h->st->max;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_GROUP; i += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t g = group; g < group + 1; g++) /* without a loop gcc 12's device compiler fails */
     {
-        const uint32_t at = base + i;
-        bool out = at >= v.n || (v.hole && (v.hole[at / 32] >> at % 32 & 1));
-        q[i] = out ? 0 : sampi_envelope(max, sampi_gpu_replay(op, n_op, at, sampi_gpu_element(&v, at)));
+        const bool pairs = sampi_gpu_paired(&p.v, g);
+        float l[32];
+        sampi_gpu_cell(&p, g, lane, l);
+        SAMPI_UNROLL(32)
+        for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
     }
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == group) q[at - base] = sampi_envelope(max, c[i].l);
+        if (at / SAMPI_GROUP == group) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
     }
 }
 
-/* The sums of the envelope's cells, by group. */
-static void sampi_gpu_group_sums(const sampi_gpu_here *h)
+/* The changed tokens in the sums of groups. */
+static void sampi_gpu_join_sums(const sampi_gpu_here *h)
 {
-    const uint32_t groups = h->a->groups, n_changed = h->job->n_ids;
-    const uint32_t *cell_sum = h->a->cell_sum + h->row * groups * SAMPI_WARP;
-    uint64_t *sum = h->a->sum + h->row * groups;
+    const uint32_t n_changed = h->job->n_ids;
+    uint64_t *sum = h->a->sum + h->row * h->a->groups;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
     const float max = h->st->max;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = (uint32_t)lane; g < groups; g += SAMPI_WARP)
-    {
-        uint64_t all = 0;
-        for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
-        for (uint32_t i = 0; i < n_changed; i++)
-            if ((uint32_t)id[i] / SAMPI_GROUP == g) all += sampi_envelope(max, c[i].l);
-        sum[g] = all;
-    }
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) __atomic_fetch_add(
+        &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
 /* sampi_draw among the tokens of the row. */
@@ -1563,7 +1858,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_group_sums(h);
+    sampi_gpu_join_sums(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
@@ -1598,7 +1893,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- the end of a row ---- */
 
-/* Leave the result. */
+/* Leave the result: no team does anything more to the row. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -1616,14 +1911,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->p_max = st->p_max;
     r->order_mean = st->order_mean;
     r->p_z = st->p_z;
-    sampi_gpu_fence();
-}
-
-static void sampi_gpu_announce(const sampi_gpu_here *h)
-{
-    uint32_t *batch = &h->a->result[h->row].batch;
-    sampi_gpu_fence();
-    sampi_gpu_add(batch, h->a->batch - sampi_gpu_peek(batch));
+    r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -1712,7 +2000,6 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
-    sampi_gpu_announce(h);
     return 0;
 }
 
@@ -1756,6 +2043,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
+    const sampi_gpu_op unmasked = { SAMPI_OP_FROM, 0.0f, 0.0f, SAMPI_GPU_ALL, 0, 0.0 };
     sampi_gpu_item *item = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_list; i += SAMPI_WARP)
@@ -1773,7 +2061,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
         for (; lo < n && (uint32_t)rule[lo].id == id; lo++) l = sampi_gpu_rule_change(&rule[lo], l);
         item[i].key = sampi_gpu_key(l, id);
     }
-    sampi_gpu_list_keep(h, SAMPI_GPU_ALL, UINT64_MAX);
+    sampi_gpu_list_keep(h, &unmasked);
 }
 
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -1822,10 +2110,9 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
             {
                 uint64_t x = sampi_sigma_x(max, sampi_gpu_logit(item[i].key), scale);
-                s0 += x;
-                s1 += (x >> 20) * (x >> 20);
-                s2 += (x >> 20) * (x & 0xFFFFF);
-                s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+                sampi_gpu_squares sum = { s0, s1, s2, s3 };
+                sampi_gpu_square(&sum, x);
+                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
@@ -1898,10 +2185,10 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
         sampi_gpu_set_p(h);
         st->phase = 1;
         sampi_gpu_changed_set(st, false);
+        const sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
         if (st->complete) {
-            sampi_gpu_list_keep_score(h, mean, search->score, search->key);
+            sampi_gpu_list_keep(h, &op);
         } else {
-            sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
@@ -2177,7 +2464,6 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     st->phase = 1;
     st->want = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
-    sampi_gpu_announce(h);
     return 0;
 }
 
@@ -2342,8 +2628,8 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
-    const uint32_t n = a->splits * SAMPI_WARP, n_changed = h->job->n_ids;
-    const float *lane_max = a->lane_max + h->row * n;
+    const uint32_t splits = a->splits, n_changed = h->job->n_ids;
+    const sampi_gpu_part *part = a->part + h->row * splits;
     const int32_t *id = h->changed_id;
     sampi_gpu_changed *c = h->changed;
     float max = -INFINITY, top = -INFINITY;
@@ -2351,9 +2637,14 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(max : max, top) reduction(+ : bad))
     SAMPI_LANES
     {
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) {
-            bad += lane_max[i] != lane_max[i];
-            max = lane_max[i] > max ? lane_max[i] : max;
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
+                const float x = part[i < splits ? i : splits - 1].max;
+                bad += x != x;
+                max = x > max ? x : max;
+            }
         }
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
             float l = sampi_gpu_element(&v, (uint32_t)id[i]) + 0.0f;
@@ -2385,10 +2676,15 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top) reduction(min : low))
     SAMPI_LANES
     {
-        for (uint32_t i = (uint32_t)lane; i < splits; i += SAMPI_WARP) {
-            s0 += part[i].sum[0], s1 += part[i].sum[1], s2 += part[i].sum[2], s3 += part[i].sum[3];
-            top = part[i].max > top ? part[i].max : top;
-            low = part[i].low < low ? part[i].low : low;
+        for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
+            SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
+            {
+                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
+                const sampi_gpu_part x = part[once ? i : splits - 1]; /* what a pass has not written is not used */
+                s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
+                top = x.max > top ? x.max : top;
+                low = x.low < low ? x.low : low;
+            }
         }
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) {
             float l = c[i].l;
@@ -2400,9 +2696,9 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
             }
             if (want == SAMPI_PASS_SIGMA) {
-                uint64_t x = sampi_sigma_x(max, l, scale);
-                s0 += x, s1 += (x >> 20) * (x >> 20), s2 += (x >> 20) * (x & 0xFFFFF),
-                    s3 += (x & 0xFFFFF) * (x & 0xFFFFF);
+                sampi_gpu_squares sum = { s0, s1, s2, s3 };
+                sampi_gpu_square(&sum, sampi_sigma_x(max, l, scale));
+                s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
         }
     }
@@ -2434,9 +2730,9 @@ static void sampi_gpu_join(const sampi_gpu_here *h)
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
             if (in && want == SAMPI_PASS_HIST) {
-                __atomic_fetch_add(&count[(code - search->lo) >> search->shift], (uint64_t)1, __ATOMIC_RELAXED);
-                __atomic_fetch_add(&mass[(code - search->lo) >> search->shift], sampi_weight(max, c[i].l),
-                                   __ATOMIC_RELAXED);
+                const uint32_t bucket = sampi_gpu_bucket(search, max, code);
+                __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
+                __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
                 in = false;
             }
         }
@@ -2485,14 +2781,11 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
     uint32_t waited = 0;
     for (;;) {
         const uint32_t epoch = sampi_gpu_peek(&st->epoch);
-        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1);
-        if (sampi_gpu_peek(&a->result[row].batch) == a->batch) return;
-        sampi_gpu_fence();
-        if (a->done[team] != mark) { /* else it was done in an earlier launch */
-            if (st->want == SAMPI_PASS_SCAN)
-                sampi_gpu_scan(a, row, split);
-            else
-                sampi_gpu_walk(a, row, split);
+        const uint64_t mark = (uint64_t)a->batch << 32 | (uint32_t)(epoch + 1), done = a->done[team];
+        if (done >> 32 == a->batch) sampi_gpu_fence(); /* else none has ended since the launch: one needs this team */
+        if (a->result[row].batch == a->batch) return;
+        if (done != mark) { /* else it was done in an earlier launch */
+            sampi_gpu_walk(a, row, split);
             a->done[team] = mark;
             sampi_gpu_fence();
             if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
@@ -2633,6 +2926,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_TAKE(part, sampi_gpu_part, teams);
     SAMPI_TAKE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
     SAMPI_TAKE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_TAKE(code, uint64_t, rows * SAMP_GPU_LIST);
     SAMPI_TAKE(sum, uint64_t, rows * groups);
     SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
     SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
