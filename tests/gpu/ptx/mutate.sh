@@ -10,7 +10,8 @@ mutant() { # what is broken, a sed command, what the log must say, settings
     if cmp -s "$dir/test_gpu" "$dir/ptx_mutant"; then echo "mutate: not found: $change" >&2; exit 1; fi
     chmod +x "$dir/ptx_mutant"
     n=$((n + 1))
-    if ! env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH="$dir/ptx_emulator" SAMP_PTX_STRICT=1 SAMP_TEST_CASES=40 "$@" \
+    if ! env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH="$dir/ptx_emulator" \
+        SAMP_PTX_STRICT=1 SAMP_TEST_CASES=40 "$@" \
         timeout 120 "$dir/ptx_mutant" device random_batches > "$dir/ptx_mutant.log" 2>&1 &&
         grep -q "$reason" "$dir/ptx_mutant.log"; then return; fi
     echo "mutate: survived: $what"
@@ -25,7 +26,7 @@ mutant 'a comparison' 's|setp\.ge\.f32|setp.gt.f32|' 'by definition'
 mutant 'shuffles by another distance' 's|shfl\.sync\.bfly|shfl.sync.idx.|' 'ptx:'
 mutant 'an unknown instruction' 's|cvt\.rn\.f32\.f64|cvt.rz.f32.f64|' 'unknown instruction'
 mutant 'atomics that only exchange' 's|atom\.add\.u64 |atom.exch.b64|' 'by definition\|ptx:'
-mutant 'pointers doubled' 's|shl\.b64 \(%r[0-9]*,%r[0-9]*\),3;|shl.b64 \1,6;|' 'ptx:'
-mutant 'f32 for f64 in memory' 's|^ld\.u64 |ld.u16 |' 'ptx:\|by definition'
+mutant 'pointers times eight' 's|shl\.b64 \(%r[0-9]*,%r[0-9]*\),3;|shl.b64 \1,6;|' 'ptx:'
+mutant 'loads of two bytes for eight' 's|^ld\.u64 |ld.u16 |' 'ptx:\|by definition'
 echo "mutate: $n mutants of the PTX, $survived survived"
 [ "$survived" = 0 ]

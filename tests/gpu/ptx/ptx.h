@@ -7,8 +7,8 @@
                  behind it: warps of 32 lanes with divergence, teams at once, soft stacks, shuffles, barriers, atomics.
                  Every address is checked, that what is read has been written, and fences between teams.
    What it isn't A driver, or ptxas: what the assembler makes of the PTX is not seen. The memory is sequentially
-                 consistent: a missing fence is reported, but does no harm here. The model of time (time.c) is a guide to serial
-                 stretches, never a measurement.
+                 consistent: a missing fence is reported, but does no harm here. The model of time (time.c) is a guide
+                 to serial stretches, never a measurement.
    Which PTX     the instructions of ops.h and of parse_instruction in parse.c. Another one is an error when the program
                  is linked, with its text. No textures, no warp-level matrices, no recursion beyond MAX_DEPTH.
 

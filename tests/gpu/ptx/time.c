@@ -1,7 +1,8 @@
 /* time.c - a model of time: each warp issues in order, when its operands are there; a load is as far away as the place
-   where its line is. Figures are rough ones of Hopper (ptx.h's instruction, cost() in parse.c, the enum here). Warps of a
-   multiprocessor share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no clock,
-   no launch. So it shows where a warp works or waits one step after the other, and never how long a kernel takes. */
+   where its line is. Figures are rough ones of Hopper (cost() in parse.c, the enum here). Warps of a multiprocessor
+   share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no launch; and nothing is
+   known of what ptxas unrolls or moves. So it shows where a warp works or waits one step after the other, and never how
+   long a kernel takes. */
 #include "ops.h"
 #include "ptx.h"
 #include <stdio.h>
