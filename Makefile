@@ -195,11 +195,15 @@ $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 ## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
-	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_UNWRITTEN=1 "$$@" > $(GPU)/ptx.log 2>&1 \
+	@run() { env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH=$(PTX) SAMP_PTX_STRICT=1 "$$@" > $(GPU)/ptx.log 2>&1 \
 	    || { cat $(GPU)/ptx.log; exit 1; }; \
 	  echo "== test_gpu device, PTX: $$(sed -n 's/^  random batches: //p' $(GPU)/ptx.log)"; }; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-40} ./$(GPU)/test_gpu device; \
-	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-40} SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} ./$(GPU)/test_gpu device; \
+	run SAMP_TEST_CASES=$${SAMP_TEST_CASES:-20} SAMP_PTX_APART=1 SAMP_PTX_RESIDENT=7 SAMP_PTX_SLICE=100 ./$(GPU)/test_gpu device random_batches
+
+## test-gpu-ptx-mutants: that test catches broken PTX
+test-gpu-ptx-mutants: $(GPU)/test_gpu $(PTX)/libcuda.so.1
+	@sh tests/gpu/ptx/mutate.sh $(GPU)
 
 $(PTX)/libcuda.so.1: $(wildcard tests/gpu/ptx/*.[ch])
 	@mkdir -p $(PTX)
@@ -221,7 +225,7 @@ ci-gpu: $(GPU)/san $(GPU)/host_simd
 	@for target in amdgcn-amdhsa nvptx-none; do \
 	  if $(MAKE) -s deps-gpu OFFLOAD=$$target > $(GPU)/deps.log 2>&1; then \
 	    $(MAKE) -s -B gpu OFFLOAD=$$target WARN="$(WARN) -Werror" || exit 1; \
-	    [ $$target != nvptx-none ] || $(MAKE) -s test-gpu-ptx WARN="$(WARN) -Werror" || exit 1; \
+	    [ $$target != nvptx-none ] || $(MAKE) -s test-gpu-ptx test-gpu-ptx-mutants WARN="$(WARN) -Werror" || exit 1; \
 	  else echo "ci-gpu: SKIPPED $$target: its compiler can't be installed here"; fi; done
 
 $(GPU)/san: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
@@ -269,5 +273,5 @@ $(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu test-gpu-host test-gpu-ptx test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
+        gpu test-gpu bench-gpu test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
         test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

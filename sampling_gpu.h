@@ -3212,6 +3212,7 @@ enum { SAMPI_GPU_CHAIN = 64 };
 
 typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
+    uint64_t checked;                     /* bit i: one that is off follows list[i], and looks for NaN all the same */
     int n, head;                          /* the first `head` run on the device; 0: none */
     const char *why;                      /* not the others */
     int status;                           /* what samp_status says of the chain */
@@ -3232,7 +3233,10 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
     if (sampi_is_chain(s)) return;
     r->custom |= sampi_is_custom(s);
-    if (s->off) return;
+    if (s->off) {
+        if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
+        return;
+    }
     r->draws |= s->kind->draws != 0;
     if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
     if (s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY) {
@@ -3279,6 +3283,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
 {
     bool selects = false;
     r->n = r->head = r->status = 0;
+    r->checked = 0;
     r->llama = r->crowded = r->custom = r->draws = false;
     r->n_patchers = r->n_listeners = 0;
     r->patcher = NULL;
@@ -3860,7 +3865,10 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     int status = sampi_gpu_fetch(gpu, job, &cur);
     for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind->draws]++;
-    for (int i = r->head; i < r->n && !status; i++) status = sampi_run(r->list[i], &cur, s->position, ordinal);
+    for (int i = r->head; i < r->n && !status; i++) {
+        status = sampi_run(r->list[i], &cur, s->position, ordinal);
+        if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
+    }
     if (!status && (cur.selected < 0 || (size_t)cur.selected >= cur.size)) status = SAMP_E_UNSUPPORTED;
     if (!status && !(cur.data[cur.selected].logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
     if (!status) *token = cur.data[cur.selected].id;

@@ -1082,6 +1082,13 @@ static bool errors(void)
     for (int i = 0; i < 100; i++) data[i] = -INFINITY;
     CHECK(samp_gpu_sample_batch(gpu, rows, &l, out) == SAMP_OK && out[0] == SAMP_E_EMPTY);
     CHECK(samp_get_position(rows[0]) == 0);
+    for (int i = 0; i < 100; i++) data[i] = 0.0f;
+    custom spoil = { CUSTOM_SPOIL, 1, -1 }; /* a sampler that is off looks for NaN all the same */
+    samp_sampler *spoilt[2] = { chain_of(samp_init_top_k(3), custom_make(spoil), samp_init_top_k(0)),
+                                chain_of(samp_init_top_k(3), custom_make(spoil), NULL) };
+    CHECK(samp_gpu_sample_batch(gpu, spoilt, &l, out) == SAMP_OK && out[0] == SAMP_E_NAN &&
+          out[1] == SAMP_E_UNSUPPORTED);
+    samp_free(spoilt[0]), samp_free(spoilt[1]);
     samp_free(rows[0]), samp_free(rows[1]);
     samp_gpu_free(gpu);
     samp_gpu_free(NULL);

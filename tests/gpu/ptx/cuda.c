@@ -18,7 +18,8 @@ enum {
 };
 typedef u64 devptr;
 
-static bool current, launch_failed;
+static _Thread_local bool current; /* whether this thread has the context */
+static bool launch_failed;
 static program *loaded; /* the last one, for cuModuleGetGlobal's sake */
 static int context;
 

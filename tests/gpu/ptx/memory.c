@@ -1,5 +1,6 @@
 /* memory.c - blocks that can be addressed, in order of address, and what of them has been written. */
 #include "ptx.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -8,6 +9,7 @@ enum { RED_ZONE = 4096 }; /* before and behind a block: no other one lies there 
 
 static block **blocks;
 static int n_blocks;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of these two */
 
 static int first_above(u64 address)
 {
@@ -28,46 +30,54 @@ static void *pages(u64 size)
     return p == MAP_FAILED ? NULL : p;
 }
 
-block *block_new(u64 size, const char *name, bool written)
+block *block_new(u64 size, const char *name, bool variable)
 {
     block *b = calloc(1, sizeof *b);
     bool large = size >= 4096;
     b->base = large ? pages(size + 2 * RED_ZONE) : calloc(1, size + 512);
     b->state = large ? pages(size + 8) : calloc(1, size + 8);
-    if (!b->base || !b->state) return NULL;
+    b->stored = variable ? NULL : pages(2 * size + 8);
+    if (!b->base || !b->state || (!variable && !b->stored)) return NULL;
     b->lo = ((u64)(uintptr_t)b->base + (large ? RED_ZONE : 256)) & ~(u64)255;
     b->hi = b->lo + size;
     b->name = name;
-    if (written) memset(b->state, WRITTEN, size);
+    if (variable) memset(b->state, WRITTEN, size);
+    pthread_mutex_lock(&lock);
     if (!(n_blocks & (n_blocks - 1)))
         blocks = realloc(blocks, sizeof *blocks * (size_t)(n_blocks ? n_blocks * 2 : 1));
     int at = first_above(b->lo);
     memmove(blocks + at + 1, blocks + at, sizeof *blocks * (size_t)(n_blocks - at));
     blocks[at] = b;
     n_blocks++;
+    pthread_mutex_unlock(&lock);
     return b;
 }
 
 block *block_find(u64 address)
 {
+    pthread_mutex_lock(&lock);
     int i = first_above(address) - 1;
-    return i >= 0 && address < blocks[i]->hi ? blocks[i] : NULL;
+    block *b = i >= 0 && address < blocks[i]->hi ? blocks[i] : NULL;
+    pthread_mutex_unlock(&lock);
+    return b;
 }
 
 /* The record stays, without addresses: instructions may remember it. */
 bool block_free(u64 address)
 {
+    pthread_mutex_lock(&lock);
     int i = first_above(address) - 1;
-    block *b = i >= 0 ? blocks[i] : NULL;
-    if (!b || b->lo != address) return false;
+    block *b = i >= 0 && blocks[i]->lo == address ? blocks[i] : NULL;
+    if (b) memmove(blocks + i, blocks + i + 1, sizeof *blocks * (size_t)(--n_blocks - i));
+    pthread_mutex_unlock(&lock);
+    if (!b) return false;
     u64 size = b->hi - b->lo;
     if (size >= 4096)
         munmap(b->base, size + 2 * RED_ZONE), munmap(b->state, size + 8);
     else
         free(b->base), free(b->state);
+    if (b->stored) munmap(b->stored, 2 * size + 8);
     b->hi = b->lo = 0;
-    memmove(blocks + i, blocks + i + 1, sizeof *blocks * (size_t)(n_blocks - i - 1));
-    n_blocks--;
     return true;
 }
 

@@ -15,19 +15,19 @@
 /* ne is false for NaN, the ones that end in u are true; for f32 and f64. */
 #define SETP_FLOAT(X, T)                                                                                             \
     X(eq_##T, "setp.eq." #T, 2, VALUE_##T(A) == VALUE_##T(B))                                                        \
-    X(ne_##T, "setp.ne." #T, 2, (VALUE_##T(A) < VALUE_##T(B)) | (VALUE_##T(A) > VALUE_##T(B)))                       \
+    X(ne_##T, "setp.ne." #T, 2, VALUE_##T(A) < VALUE_##T(B) || VALUE_##T(A) > VALUE_##T(B))                          \
     X(lt_##T, "setp.lt." #T, 2, VALUE_##T(A) < VALUE_##T(B))                                                         \
     X(le_##T, "setp.le." #T, 2, VALUE_##T(A) <= VALUE_##T(B))                                                        \
     X(gt_##T, "setp.gt." #T, 2, VALUE_##T(A) > VALUE_##T(B))                                                         \
     X(ge_##T, "setp.ge." #T, 2, VALUE_##T(A) >= VALUE_##T(B))                                                        \
-    X(equ_##T, "setp.equ." #T, 2, !((VALUE_##T(A) < VALUE_##T(B)) | (VALUE_##T(A) > VALUE_##T(B))))                  \
+    X(equ_##T, "setp.equ." #T, 2, !(VALUE_##T(A) < VALUE_##T(B) || VALUE_##T(A) > VALUE_##T(B)))                     \
     X(neu_##T, "setp.neu." #T, 2, VALUE_##T(A) != VALUE_##T(B))                                                      \
     X(ltu_##T, "setp.ltu." #T, 2, !(VALUE_##T(A) >= VALUE_##T(B)))                                                   \
     X(leu_##T, "setp.leu." #T, 2, !(VALUE_##T(A) > VALUE_##T(B)))                                                    \
     X(gtu_##T, "setp.gtu." #T, 2, !(VALUE_##T(A) <= VALUE_##T(B)))                                                   \
     X(geu_##T, "setp.geu." #T, 2, !(VALUE_##T(A) < VALUE_##T(B)))                                                    \
-    X(num_##T, "setp.num." #T, 2, (VALUE_##T(A) == VALUE_##T(A)) & (VALUE_##T(B) == VALUE_##T(B)))                   \
-    X(nan_##T, "setp.nan." #T, 2, (VALUE_##T(A) != VALUE_##T(A)) | (VALUE_##T(B) != VALUE_##T(B)))
+    X(num_##T, "setp.num." #T, 2, VALUE_##T(A) == VALUE_##T(A) && VALUE_##T(B) == VALUE_##T(B))                      \
+    X(nan_##T, "setp.nan." #T, 2, VALUE_##T(A) != VALUE_##T(A) || VALUE_##T(B) != VALUE_##T(B))
 
 #define INTEGER(X, T)                                                                                                \
     SETP(X, T, AS)                                                                                                   \

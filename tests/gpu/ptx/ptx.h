@@ -5,10 +5,10 @@
 
    What it is    The semantics of the PTX that gcc 12 writes for OpenMP, and of the device's libgomp, libc and libm
                  behind it: warps of 32 lanes with divergence, teams at once, soft stacks, shuffles, barriers, atomics.
-                 Every address is checked, and so is that what is read has been written.
+                 Every address is checked, that what is read has been written, and fences between teams.
    What it isn't A driver, or ptxas: what the assembler makes of the PTX is not seen. The memory is sequentially
-                 consistent: a missing fence does no harm here. The model of time (time.c) is a guide to serial
-                 stretches, never a measurement.
+                 consistent: a missing fence is reported, but does no harm here. The model of time (time.c) is a guide
+                 to serial stretches, never a measurement.
    Which PTX     the instructions of ops.h and of parse_instruction in parse.c. Another one is an error when the program
                  is linked, with its text. No textures, no warp-level matrices, no recursion beyond MAX_DEPTH.
 
@@ -17,7 +17,9 @@
 
      SAMP_PTX_RESIDENT  teams that run at once: 2048
      SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next one does: 2000
-     SAMP_PTX_UNWRITTEN 1: reading memory that was never written is an error, not only a message
+     SAMP_PTX_APART     1: lanes that part run apart until a collective brings them together, the last ones first
+     SAMP_PTX_RACES     0: don't look for words that one team stores and another uses with no fence in between
+     SAMP_PTX_STRICT    1: a race, or a read of what was never written, is an error and not only a message
      SAMP_PTX_TIME      1: the model of time; prints per launch
      SAMP_PTX_VERBOSE   1: prints what is linked and launched */
 #ifndef PTX_H
@@ -138,14 +140,16 @@ const char *ptx_op_name(int op);
 typedef struct block {
     u64 lo, hi;
     const char *name;
-    u8 *state; /* [hi - lo] bits, or NULL: all is written */
+    u8 *state;   /* [hi - lo] bits, or NULL: all is written */
+    u64 *stored; /* [words] see check_race; NULL for the program's variables, where libgomp's teams
+                    all store the same */
     u8 *base;
 } block;
 
 enum { WRITTEN = 1, CACHED = 2 };
 
-block *block_new(u64 size, const char *name, bool written);
-block *block_find(u64 address); /* NULL: none */
+block *block_new(u64 size, const char *name, bool variable); /* a variable counts as written */
+block *block_find(u64 address);                              /* NULL: none */
 bool block_free(u64 address);
 void block_wrote(block *b, u64 address, u64 n);
 
@@ -178,6 +182,9 @@ typedef struct warp {
     u32 n_regs, local_top;
     u8 *local; /* [LANES][LOCAL_BYTES] */
     u64 clock, n_instructions, last_store, in_flight;
+    const instruction *asked; /* time: the atomic that changed nothing, where, and what it saw */
+    u64 asked_at, saw;
+    bool waited;
 } warp;
 
 typedef struct team {
@@ -205,6 +212,10 @@ u64 ptx_setting(const char *name, u64 otherwise);
 /* time.c */
 extern bool time_on;
 void time_start(const grid *g);
+extern struct atomic_result {
+    u64 old; /* the first lane's */
+    bool changed;
+} last_atomic;
 void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *address);
 void time_team_done(team *t);
 void time_report(const grid *g);

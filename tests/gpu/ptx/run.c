@@ -10,7 +10,7 @@
 
 static const grid *now;
 static jmp_buf failed;
-static bool unwritten_is_error;
+static bool findings_are_errors, lanes_stay_apart, find_races;
 
 /* ------------------------------------------------------------------------------------------------------- messages */
 
@@ -41,21 +41,41 @@ static _Noreturn void wrong(const warp *w, const instruction *in, int lane, cons
 
 /* --------------------------------------------------------------------------------------------------------- memory */
 
-static void unwritten(const warp *w, instruction *in, int lane, u64 address, const block *b)
+/* Once for each line of the PTX. */
+static void finding(const warp *w, const instruction *in, int lane, u64 address, const block *b, const char *what)
 {
+    enum { MOST = 64 };
     static struct {
         const function *f;
         u32 line;
-    } told[64];
+    } told[MOST];
     static int n_told;
     const function *f = w->frames[w->depth].fn;
     for (int i = 0; i < n_told; i++)
         if (told[i].f == f && told[i].line == in->line) return;
-    if (n_told == 64) return;
+    if (n_told == MOST) return;
     told[n_told].f = f, told[n_told++].line = in->line;
-    fprintf(stderr, "ptx: reads what was never written: %s + %llu\n", b->name, (unsigned long long)(address - b->lo));
+    fprintf(stderr, "ptx: %s: %s + %llu\n", what, b->name, (unsigned long long)(address - b->lo));
     where(w, in, lane);
-    if (unwritten_is_error) longjmp(failed, 1);
+    if (findings_are_errors) longjmp(failed, 1);
+}
+
+/* Who stored a word last, and when: the count of stores and fences so far, whether by a plain store, the team. */
+static u64 events, *fence_of; /* [n_teams] each one's last */
+
+static bool is_atomic(const instruction *in) { return in->op >= OP_atom_add && in->op <= OP_atom_xor; }
+
+/* What another team stored in this launch may be used if that team, and then this one, has passed a fence since. (Of
+   each only the last fence is known, so that not every race is found.) */
+static void check_race(const warp *w, const instruction *in, int lane, u64 address, block *b, bool writes)
+{
+    u64 *stored = &b->stored[(address - b->lo) / 4], when = *stored >> 17;
+    u32 by = (u32)(*stored & 0xFFFF);
+    bool plain = *stored >> 16 & 1;
+    if (*stored && when > fence_of[now->n_teams] && by != w->team->number && (plain || !is_atomic(in)) &&
+        (fence_of[by] < when || fence_of[w->team->number] < when))
+        finding(w, in, lane, address, b, "another team has stored there, and there is no fence in between");
+    if (writes) *stored = events << 17 | (u64)!is_atomic(in) << 16 | w->team->number;
 }
 
 /* The host's address for n bytes, after all checks. */
@@ -85,7 +105,8 @@ static u8 *memory(const warp *w, instruction *in, int lane, u64 address, u32 n, 
     }
     u8 *state = b->state + (address - b->lo), written = WRITTEN;
     for (u32 i = 0; reads && i < n; i++) written &= state[i];
-    if (!written) unwritten(w, in, lane, address, b);
+    if (!written) finding(w, in, lane, address, b, "reads what was never written");
+    if (find_races && b->stored) check_race(w, in, lane, address, b, writes);
     for (u32 i = 0; writes && i < n; i++) state[i] |= WRITTEN;
     return (u8 *)(uintptr_t)address;
 }
@@ -183,18 +204,19 @@ static void add_group(frame *f, int pc, u32 mask, bool waits)
 {
     group *g = f->groups;
     int i = 0;
-    while (i < f->n_groups && !(g[i].pc == pc && g[i].waits == waits)) i++;
+    while (i < f->n_groups && !(g[i].pc == pc && g[i].waits == waits && (waits || !lanes_stay_apart))) i++;
     if (i == f->n_groups) g[f->n_groups++] = (group){ pc, 0, waits };
     g[i].mask |= mask;
     if (!waits && pc < f->min_pc) f->min_pc = pc;
 }
 
-/* The group with the smallest pc runs next, with all lanes that are there. False: none can. */
+/* The group with the smallest pc runs next, with all lanes that are there; or, where they stay apart, that with the
+   largest. False: none can. */
 static bool next_group(frame *f)
 {
     int best = -1;
     for (int i = 0; i < f->n_groups; i++)
-        if (!f->groups[i].waits && (best < 0 || f->groups[i].pc < f->groups[best].pc)) best = i;
+        if (!f->groups[i].waits && (best < 0 || (f->groups[i].pc < f->groups[best].pc) != lanes_stay_apart)) best = i;
     if (best < 0) return false;
     f->pc = f->groups[best].pc, f->mask = f->groups[best].mask;
     f->groups[best] = f->groups[--f->n_groups];
@@ -355,33 +377,39 @@ static u64 special(const warp *w, int which, int lane)
 }
 
 static u64 addresses[LANES]; /* of the last access */
+struct atomic_result last_atomic;
 
-static void load(warp *w, frame *f, instruction *in, u32 mask)
+/* The addresses of an access; true: all lanes have the same one. */
+static bool same_address(const frame *f, const instruction *in, u32 mask)
 {
     const u64 *base = value_of(f, in->src[0]);
     u64 first = base[__builtin_ctz(mask)], differ = 0;
     for (int i = 0; i < LANES; i++) differ |= (base[i] ^ first) & -(u64)(mask >> i & 1);
     for (int i = 0; i < LANES; i++) addresses[i] = base[i] + (u64)in->offset;
+    return !differ && in->space != LOCAL;
+}
+
+static void load(warp *w, frame *f, instruction *in, u32 mask)
+{
+    bool same = same_address(f, in, mask);
+    int first = __builtin_ctz(mask);
     for (int k = 0; k < in->n_dst; k++) {
         if (in->dst[k] < 0) continue;
-        u64 *d = f->reg[in->dst[k]], more = (u64)k * in->bytes;
-        if (!differ && in->space != LOCAL) {
-            u64 x = get(memory(w, in, __builtin_ctz(mask), first + (u64)in->offset + more, in->bytes, true, false),
-                        in->bytes, in->sign);
-            for (int i = 0; i < LANES; i++)
-                if (mask >> i & 1) d[i] = x;
-            continue;
+        u64 *d = f->reg[in->dst[k]], more = (u64)k * in->bytes, x = 0;
+        if (same) x = get(memory(w, in, first, addresses[first] + more, in->bytes, true, false), in->bytes, in->sign);
+        for (int i = 0; i < LANES; i++) {
+            if (!(mask >> i & 1)) continue;
+            if (!same) x = get(memory(w, in, i, addresses[i] + more, in->bytes, true, false), in->bytes, in->sign);
+            d[i] = x;
         }
-        for (int i = 0; i < LANES; i++)
-            if (mask >> i & 1)
-                d[i] = get(memory(w, in, i, addresses[i] + more, in->bytes, true, false), in->bytes, in->sign);
     }
 }
 
+/* Of lanes that store to one address the first wins. */
 static void store(warp *w, frame *f, instruction *in, u32 mask)
 {
-    const u64 *base = value_of(f, in->src[0]);
-    for (int i = 0; i < LANES; i++) addresses[i] = base[i] + (u64)in->offset;
+    events++;
+    if (same_address(f, in, mask)) mask &= -mask;
     for (int k = 0; k < in->n_src - 1; k++) {
         const u64 *x = value_of(f, in->src[k + 1]);
         for (int i = 0; i < LANES; i++)
@@ -393,6 +421,7 @@ static void store(warp *w, frame *f, instruction *in, u32 mask)
 
 static void atomic(warp *w, frame *f, instruction *in, u32 mask)
 {
+    events++;
     const u64 *base = value_of(f, in->src[0]), *b = value_of(f, in->src[1]);
     const u64 *c = in->n_src > 2 ? value_of(f, in->src[2]) : b;
     for (int i = 0; i < LANES; i++) {
@@ -409,6 +438,8 @@ static void atomic(warp *w, frame *f, instruction *in, u32 mask)
             default: break; /* exch */
         }
         memcpy(at, &x, in->bytes);
+        if (!(mask & ((1u << i) - 1))) last_atomic = (struct atomic_result){ old, false };
+        last_atomic.changed |= x != old;
         if (in->dst[0] >= 0) f->reg[in->dst[0]][i] = old;
     }
 }
@@ -500,7 +531,7 @@ static void step(warp *w, frame *f, instruction *in, u32 mask)
         case OP_shared:
         case OP_unpack:
         case OP_pack: simple(w, f, in, mask); break;
-        case OP_fence: break;
+        case OP_fence: fence_of[w->team->number] = ++events; break;
         case OP_bar_sync:
         case OP_bar_arrive:
             if (!gather(w, f, in, mask)) return;
@@ -536,7 +567,7 @@ static void run_warp(warp *w, u64 until)
             finish(w, f, 0, true);
             continue;
         }
-        if (f->pc >= f->min_pc) {
+        if (f->pc >= f->min_pc && !lanes_stay_apart) {
             add_group(f, f->pc, f->mask, false);
             next_group(f);
         }
@@ -549,7 +580,7 @@ static void run_warp(warp *w, u64 until)
             mask &= in->negated ? ~yes : yes;
         }
         if (time_on) {
-            if (mask && (in->op == OP_ld || in->op == OP_st || (in->op >= OP_atom_add && in->op <= OP_atom_xor))) {
+            if (mask && (in->op == OP_ld || in->op == OP_st || is_atomic(in))) {
                 step(w, f, in, mask);
                 time_issue(w, f, in, mask, addresses);
             } else {
@@ -581,7 +612,7 @@ static void start_team(team *t, u32 number, u64 clock)
     for (u32 i = 0; i < t->n_warps; i++) {
         warp *w = &t->warp[i];
         w->team = t, w->number = i, w->live = UINT32_MAX, w->depth = -1, w->barrier = -1, w->local_top = 0;
-        w->clock = clock, w->n_instructions = w->last_store = w->in_flight = 0;
+        w->clock = clock, w->n_instructions = w->last_store = w->in_flight = 0, w->asked = NULL, w->waited = false;
         push(w, now->kernel, UINT32_MAX, NONE);
         for (int k = 0; k < now->kernel->n_params; k++)
             for (int l = 0; l < LANES; l++) w->frames[0].reg[now->kernel->param[k]][l] = now->arg[k];
@@ -653,8 +684,9 @@ static void run_grid(const grid *g)
         for (u32 i = 0; i < n; i++) {
             if (!t[i].runs) continue;
             if (!run_team(&t[i], until)) {
-                const warp *w = &t[i].warp[0];
-                wrong(w, &w->frames[w->depth].fn->code[w->frames[w->depth].pc], 0, "all warps wait at barriers");
+                const warp *w = t[i].warp;
+                while (w->depth < 0) w++;
+                wrong(w, &w->frames[w->depth].fn->code[w->frames[w->depth].pc - 1], 0, "all warps wait at barriers");
             }
             if (t[i].n_done < t[i].n_warps) continue;
             done++;
@@ -667,7 +699,12 @@ static void run_grid(const grid *g)
 bool ptx_run(const grid *g)
 {
     now = g;
-    unwritten_is_error = ptx_setting("SAMP_PTX_UNWRITTEN", 0) != 0;
+    findings_are_errors = ptx_setting("SAMP_PTX_STRICT", 0) != 0;
+    lanes_stay_apart = ptx_setting("SAMP_PTX_APART", 0) != 0;
+    find_races = ptx_setting("SAMP_PTX_RACES", 1) != 0 && g->n_teams < 65536;
+    free(fence_of);
+    fence_of = calloc(g->n_teams + 1, sizeof *fence_of);
+    fence_of[g->n_teams] = ++events; /* the launch's start */
     if (setjmp(failed)) return false;
     time_start(g);
     run_grid(g);

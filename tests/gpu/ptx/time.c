@@ -1,7 +1,8 @@
 /* time.c - a model of time: each warp issues in order, when its operands are there; a load is as far away as the place
-   where its line is. Figures are rough ones of Hopper (ptx.h's instruction, cost() in parse.c, the enum here). Warps of a
-   multiprocessor share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no clock,
-   no launch. So it shows where a warp works or waits one step after the other, and never how long a kernel takes. */
+   where its line is. Figures are rough ones of Hopper (cost() in parse.c, the enum here). Warps of a multiprocessor
+   share its first cache and nothing else: no contention for issue slots, banks or bandwidth, no launch; and nothing is
+   known of what ptxas unrolls or moves. So it shows where a warp works or waits one step after the other, and never how
+   long a kernel takes. */
 #include "ops.h"
 #include "ptx.h"
 #include <stdio.h>
@@ -18,8 +19,15 @@ static u64 n_instructions, sectors[3];
 static struct {
     u64 end, instructions, in_flight;
     u32 team;
-} last; /* the team that wrote last: who only waits for others ends later */
+} last; /* the team that wrote last, and what it waited for */
 static u32 *path;
+
+/* Words that warps wait for: who changes one hands its path on to those that wait. */
+enum { WORDS = 256 };
+static struct word {
+    u64 address, end;
+    u32 *path;
+} words[WORDS];
 
 void time_start(const grid *g)
 {
@@ -30,6 +38,7 @@ void time_start(const grid *g)
     free(path);
     path = calloc(g->p->n_code, sizeof *path);
     for (int i = 0; i < SMS; i++) fences[i]++;
+    for (int i = 0; i < WORDS; i++) free(words[i].path), words[i].path = NULL, words[i].address = 0;
 }
 
 /* How far away a sector is, and from now on it is near. */
@@ -64,6 +73,40 @@ static u32 memory_latency(const warp *w, const instruction *in, u32 mask, const 
     return most + (n > 4 ? n - 4 : 0);
 }
 
+static struct word *word_at(u64 address, bool add)
+{
+    for (u32 i = 0, at = (u32)(address / 4 % WORDS); i < WORDS; i++, at = (at + 1) % WORDS) {
+        if (words[at].address == address) return &words[at];
+        if (words[at].address) continue;
+        if (add) words[at].address = address;
+        return add ? &words[at] : NULL;
+    }
+    return NULL;
+}
+
+static void follow(warp *w, const function *f, const instruction *in, u64 address)
+{
+    team *t = w->team;
+    struct word *x;
+    if (last_atomic.changed) {
+        if (!(x = word_at(address, false))) return;
+        if (!x->path) x->path = calloc(t->n_cycles, sizeof *x->path);
+        memcpy(x->path, t->cycles, sizeof *x->path * t->n_cycles);
+        x->end = w->clock;
+        return;
+    }
+    bool again = w->asked == in && w->asked_at == address;
+    if (again && last_atomic.old == w->saw) {
+        w->waited = true;
+        word_at(address, true);
+    } else if (again && w->waited && (x = word_at(address, false)) && x->path) {
+        memcpy(t->cycles, x->path, sizeof *x->path * t->n_cycles);
+        t->cycles[f->first + (u32)(in - f->code)] += w->clock > x->end ? (u32)(w->clock - x->end) : 0;
+        w->waited = false;
+    }
+    w->asked = in, w->asked_at = address, w->saw = last_atomic.old;
+}
+
 static u64 ready_at(const frame *f, int operand, u64 t)
 {
     return operand >= 0 && f->ready[operand] > t ? f->ready[operand] : t;
@@ -94,6 +137,7 @@ void time_issue(warp *w, frame *f, const instruction *in, u32 mask, const u64 *a
     n_instructions++;
     w->n_instructions++;
     if (mask && in->op == OP_st && in->space == GENERIC) w->last_store = end;
+    if (atomic && address) follow(w, f->fn, in, address[__builtin_ctz(mask)]);
 }
 
 void time_team_done(team *t)
@@ -164,7 +208,7 @@ void time_report(const grid *g)
             (unsigned long long)n_instructions, (unsigned long long)last.instructions, (unsigned long long)sectors[0],
             (unsigned long long)sectors[1], (unsigned long long)sectors[2],
             last.end ? (double)last.in_flight / (double)last.end : 0.0);
-    print_top("its cycles by function", functions, (size_t)p->n_functions);
+    print_top("the path to it by function", functions, (size_t)p->n_functions);
     if (n) print_top("by line", lines, n);
     free(functions), free(lines);
 }
