@@ -306,7 +306,7 @@ enum {
 };
 
 typedef struct sampi_gpu_op {
-    int32_t kind;
+    int64_t kind; /* so wide that nothing between the members is copied unwritten */
     float f, max;
     uint64_t k, t;
     double mean;
@@ -838,8 +838,8 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
-    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s;
-    part->low = low;
+    part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
+    part->max = -INFINITY, part->low = low;
 }
 
 /* Four sums, of which top_n_sigma makes the sum of x and that of x^2. */
@@ -879,7 +879,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = s0, part->sum[1] = s1, part->sum[2] = s2, part->sum[3] = s3;
-    part->max = top;
+    part->max = top, part->low = INFINITY;
 }
 
 /* The list: GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
@@ -2680,7 +2680,7 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
-                const sampi_gpu_part x = part[once ? i : splits - 1]; /* what a pass has not written is not used */
+                const sampi_gpu_part x = part[once ? i : splits - 1];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
