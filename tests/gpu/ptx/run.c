@@ -158,6 +158,13 @@ static s64 saturated(f64 x, f64 lo, f64 hi) { return x != x ? 0 : (s64)(x < lo ?
 static u64 saturated_u64(f64 x) { return x != x || x < 0 ? 0 : x >= 18446744073709551616.0 ? UINT64_MAX : (u64)x; }
 static u64 high_u64(u64 a, u64 b) { return (u64)((__extension__(unsigned __int128) a * b) >> 64); }
 
+static u32 reversed(u32 x) /* bit 0 becomes bit 31 */
+{
+    u32 y = 0;
+    for (int i = 0; i < 32; i++) y |= (x >> i & 1) << (31 - i);
+    return y;
+}
+
 /* Division by 0 gives all ones on the machine, and the most negative number overflows. */
 #define DIVIDE(T, signed)                                                                                            \
     static T divide_##T(T a, T b, bool rest)                                                                         \
