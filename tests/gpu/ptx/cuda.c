@@ -1,6 +1,7 @@
 /* cuda.c - the functions of the CUDA driver that libgomp's plugin for nvptx calls, over ptx.h. One device, one context;
    everything is done when a call returns. */
 #include "ptx.h"
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +172,10 @@ API(cuLaunchKernel, void *function_, unsigned gx, unsigned gy, unsigned gz, unsi
     if (g.n_args != g.kernel->n_params) return INVALID_VALUE;
     if (verbose())
         fprintf(stderr, "ptx: launch %.*s, %u teams of %u warps\n", (int)g.kernel->name.n, g.kernel->name.at, gx, by);
+    static pthread_mutex_t one = PTHREAD_MUTEX_INITIALIZER; /* kernel at a time */
+    pthread_mutex_lock(&one);
     launch_failed |= !ptx_run(&g);
+    pthread_mutex_unlock(&one);
     return SUCCESS;
 }
 

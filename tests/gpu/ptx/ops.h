@@ -63,6 +63,12 @@
     X(sub, "sub.i", 2, A - B)                                                                                        \
     X(mul, "mul.lo.i", 2, A *B)                                                                                      \
     X(mad, "mad.lo.i", 3, A *B + C)                                                                                  \
+    X(vadd, "vadd.u32.u32.u32.add", 3, A + B + C)                                                                    \
+    X(brev, "brev.b32", 1, reversed((u32)A))                                                                         \
+    X(clz32, "clz.b32", 1, (u32)A ? (u64)__builtin_clz((u32)A) : 32)                                                 \
+    X(clz64, "clz.b64", 1, A ? (u64)__builtin_clzll(A) : 64)                                                         \
+    X(popc32, "popc.b32", 1, (u64)__builtin_popcount((u32)A))                                                        \
+    X(popc64, "popc.b64", 1, (u64)__builtin_popcountll(A))                                                           \
     X(neg, "neg.i", 1, -A)                                                                                           \
     X(and, "and.*", 2, A &B)                                                                                         \
     X(or, "or.*", 2, A | B)                                                                                          \

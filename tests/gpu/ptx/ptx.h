@@ -19,7 +19,7 @@
      SAMP_PTX_SLICE     instructions (or cycles) that a warp runs before the next one does: 2000
      SAMP_PTX_APART     1: lanes that part run apart until a collective brings them together, the last ones first
      SAMP_PTX_RACES     0: don't look for words that one team stores and another uses with no fence in between
-     SAMP_PTX_STRICT    1: a race, or a read of what was never written, is an error and not only a message
+     SAMP_PTX_STRICT    1: such a word is an error and not only a message; 2: so is a read of what was never written
      SAMP_PTX_TIME      1: the model of time; prints per launch
      SAMP_PTX_VERBOSE   1: prints what is linked and launched */
 #ifndef PTX_H

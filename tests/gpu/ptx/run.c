@@ -10,7 +10,8 @@
 
 static const grid *now;
 static jmp_buf failed;
-static bool findings_are_errors, lanes_stay_apart, find_races;
+static bool lanes_stay_apart, find_races;
+static u64 strict;
 
 /* ------------------------------------------------------------------------------------------------------- messages */
 
@@ -42,7 +43,8 @@ static _Noreturn void wrong(const warp *w, const instruction *in, int lane, cons
 /* --------------------------------------------------------------------------------------------------------- memory */
 
 /* Once for each line of the PTX. */
-static void finding(const warp *w, const instruction *in, int lane, u64 address, const block *b, const char *what)
+static void finding(const warp *w, const instruction *in, int lane, u64 address, const block *b, bool error,
+                    const char *what)
 {
     enum { MOST = 64 };
     static struct {
@@ -57,7 +59,7 @@ static void finding(const warp *w, const instruction *in, int lane, u64 address,
     told[n_told].f = f, told[n_told++].line = in->line;
     fprintf(stderr, "ptx: %s: %s + %llu\n", what, b->name, (unsigned long long)(address - b->lo));
     where(w, in, lane);
-    if (findings_are_errors) longjmp(failed, 1);
+    if (error) longjmp(failed, 1);
 }
 
 /* Who stored a word last, and when: the count of stores and fences so far, whether by a plain store, the team. */
@@ -74,7 +76,8 @@ static void check_race(const warp *w, const instruction *in, int lane, u64 addre
     bool plain = *stored >> 16 & 1;
     if (*stored && when > fence_of[now->n_teams] && by != w->team->number && (plain || !is_atomic(in)) &&
         (fence_of[by] < when || fence_of[w->team->number] < when))
-        finding(w, in, lane, address, b, "another team has stored there, and there is no fence in between");
+        finding(w, in, lane, address, b, strict >= 1,
+                "another team has stored there, and there is no fence in between");
     if (writes) *stored = events << 17 | (u64)!is_atomic(in) << 16 | w->team->number;
 }
 
@@ -105,7 +108,7 @@ static u8 *memory(const warp *w, instruction *in, int lane, u64 address, u32 n, 
     }
     u8 *state = b->state + (address - b->lo), written = WRITTEN;
     for (u32 i = 0; reads && i < n; i++) written &= state[i];
-    if (!written) finding(w, in, lane, address, b, "reads what was never written");
+    if (!written) finding(w, in, lane, address, b, strict >= 2, "reads what was never written");
     if (find_races && b->stored) check_race(w, in, lane, address, b, writes);
     for (u32 i = 0; writes && i < n; i++) state[i] |= WRITTEN;
     return (u8 *)(uintptr_t)address;
@@ -163,6 +166,13 @@ static inline f64 least_f64(f64 a, f64 b) { return a < b || b != b || (a == b &&
 static s64 saturated(f64 x, f64 lo, f64 hi) { return x != x ? 0 : (s64)(x < lo ? lo : x > hi ? hi : x); }
 static u64 saturated_u64(f64 x) { return x != x || x < 0 ? 0 : x >= 18446744073709551616.0 ? UINT64_MAX : (u64)x; }
 static u64 high_u64(u64 a, u64 b) { return (u64)((__extension__(unsigned __int128) a * b) >> 64); }
+
+static u32 reversed(u32 x) /* bit 0 becomes bit 31 */
+{
+    u32 y = 0;
+    for (int i = 0; i < 32; i++) y |= (x >> i & 1) << (31 - i);
+    return y;
+}
 
 /* Division by 0 gives all ones on the machine, and the most negative number overflows. */
 #define DIVIDE(T, signed)                                                                                            \
@@ -705,7 +715,7 @@ static void run_grid(const grid *g)
 bool ptx_run(const grid *g)
 {
     now = g;
-    findings_are_errors = ptx_setting("SAMP_PTX_STRICT", 0) != 0;
+    strict = ptx_setting("SAMP_PTX_STRICT", 0);
     lanes_stay_apart = ptx_setting("SAMP_PTX_APART", 0) != 0;
     find_races = ptx_setting("SAMP_PTX_RACES", 1) != 0 && g->n_teams < 65536;
     free(fence_of);
