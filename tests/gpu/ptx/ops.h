@@ -56,10 +56,6 @@
     X(mov, "mov.*", 1, A)                                                                                            \
     X(selp, "selp.*", 3, C & 1 ? A : B)                                                                              \
     X(add, "add.i", 2, A + B)                                                                                        \
-    X(popc, "popc.b32", 1, (u64)__builtin_popcount((u32)A))                                                          \
-    X(clz, "clz.b32", 1, (u32)A ? (u64)__builtin_clz((u32)A) : 32)                                                   \
-    X(brev, "brev.b32", 1, reversed((u32)A))                                                                         \
-    X(vadd, "vadd.u32.u32.u32.add", 3, A + B + C)                                                                    \
     X(sub, "sub.i", 2, A - B)                                                                                        \
     X(mul, "mul.lo.i", 2, A *B)                                                                                      \
     X(mad, "mad.lo.i", 3, A *B + C)                                                                                  \

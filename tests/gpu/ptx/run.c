@@ -155,12 +155,6 @@ static inline u64 BITS_f64(f64 x)
 
 /* The smaller one, -0 before +0, and the number if one is NaN. */
 static inline f32 least_f32(f32 a, f32 b) { return a < b || b != b || (a == b && signbit(a)) ? a : b; }
-static inline u32 reversed(u32 x)
-{
-    u32 y = 0;
-    for (int i = 0; i < 32; i++) y |= (x >> i & 1) << (31 - i);
-    return y;
-}
 static inline f64 least_f64(f64 a, f64 b) { return a < b || b != b || (a == b && signbit(a)) ? a : b; }
 
 static s64 saturated(f64 x, f64 lo, f64 hi) { return x != x ? 0 : (s64)(x < lo ? lo : x > hi ? hi : x); }
