@@ -597,32 +597,29 @@ static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
 }
 
+/* Does an operation that removes tokens leave this one? */
+SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
+{
+    if (o->kind == SAMPI_OP_FROM) return key >= o->k;
+    if (o->kind == SAMPI_OP_UNTIL) return key <= o->k;
+    uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
+    return code < o->t || (code == o->t && key >= o->k);
+}
+
 /* Apply n operations to a logit: -inf if the token is gone. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
-        uint64_t key = sampi_gpu_key(l, id);
         if (o->kind == SAMPI_OP_SCALE)
             l = sampi_finite(sampi_roundf(l * o->f));
-        else if (o->kind == SAMPI_OP_FROM)
-            l = key >= o->k ? l : -INFINITY;
-        else if (o->kind == SAMPI_OP_UNTIL)
-            l = key <= o->k ? l : -INFINITY;
         else if (o->kind == SAMPI_OP_ADAPT)
             l = sampi_gpu_adapt(l, o->max, o->t, o->f);
-        else {
-            uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
-            l = code < o->t || (code == o->t && key >= o->k) ? l : -INFINITY;
-        }
+        else if (!sampi_gpu_stays(o, sampi_gpu_key(l, id)))
+            l = -INFINITY;
     }
     return l;
-}
-
-static bool sampi_gpu_stays(const sampi_gpu_op *op, uint64_t key)
-{
-    return sampi_gpu_replay(op, 1, sampi_gpu_id(key), sampi_gpu_logit(key)) >= -FLT_MAX;
 }
 
 /* The same for a bound on logits, which only scaling moves; adaptive_p's map leaves none. */
@@ -1061,13 +1058,14 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
+    const sampi_gpu_op o = *op;
     uint64_t *stay = h->wide;
     uint32_t all = 0;
     SAMPI_SIMD(reduction(+ : all))
     SAMPI_LANES
     {
         uint32_t mine = 0;
-        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(op, item[i].key);
+        for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) mine += sampi_gpu_stays(&o, item[i].key);
         stay[lane] = mine;
         all += mine;
     }
@@ -1077,10 +1075,11 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     SAMPI_SIMD()
     SAMPI_LANES
     {
-        uint32_t at = 0;
-        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? (uint32_t)stay[k] : 0;
+        uint32_t count[SAMPI_WARP], at = 0;
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) count[k] = (uint32_t)stay[k];
+        SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? count[k] : 0;
         for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
-            if (sampi_gpu_stays(op, item[i].key)) to[at++] = item[i];
+            if (sampi_gpu_stays(&o, item[i].key)) to[at++] = item[i];
     }
 }
 
