@@ -201,9 +201,13 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_PRAGMA(...) _Pragma(#__VA_ARGS__)
 #define SAMPI_SIMD(...)   SAMPI_PRAGMA(omp simd __VA_ARGS__)
 #define SAMPI_UNROLL(n)   SAMPI_PRAGMA(GCC unroll n)
+/* All of an array is read before the first element is wanted: gcc would put each read behind a branch, if the value is
+   used on one side only, and a branch waits for the one before. */
+#define SAMPI_AT_ONCE(n, x) SAMPI_UNROLL(n) for (int i_ = 0; i_ < (n); i_++) __asm__ volatile("" : "+r"((x)[i_]))
 #else
 #define SAMPI_SIMD(...)
 #define SAMPI_UNROLL(n)
+#define SAMPI_AT_ONCE(n, x)
 #endif
 
 #ifndef SAMPI_TEAMS
@@ -475,6 +479,8 @@ static uint64_t sampi_gpu_floor(float l)
 {
     return sampi_gpu_key(l, 0xFFFFFFFFu);
 } /* below all keys with that logit */
+
+SAMPI_INLINE uint32_t sampi_gpu_least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A row to read from. */
 typedef struct sampi_gpu_view {
@@ -897,7 +903,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
-            const uint32_t g = from + i < p.end ? from + i : p.end - 1;
+            const uint32_t g = sampi_gpu_least(from + i, p.end - 1);
             bound[i] = p.cell[g * SAMPI_WARP + (uint32_t)lane];
         }
         SAMPI_UNROLL(8)
@@ -1077,6 +1083,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     {
         uint32_t count[SAMPI_WARP], at = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) count[k] = (uint32_t)stay[k];
+        SAMPI_AT_ONCE(32, count);
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) at += k < lane ? count[k] : 0;
         for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
             if (sampi_gpu_stays(&o, item[i].key)) to[at++] = item[i];
@@ -1246,12 +1253,12 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     {
         uint64_t sum = 0;
         for (uint32_t from = 0; from < each; from += 8) {
-            SAMPI_UNROLL(8) for (uint32_t k = from; k < from + 8; k++)
-            {
-                const uint32_t i = (uint32_t)lane * each + k;
-                const uint64_t y = x[i < n ? i : n - 1];
-                sum += k < each && i < n ? y : 0;
-            }
+            const uint32_t first = (uint32_t)lane * each + from;
+            uint64_t y[8];
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+            SAMPI_AT_ONCE(8, y);
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) sum += from + k < each && first + k < n ? y[k] : 0;
         }
         lane_sum[lane] = sum;
     }
@@ -1260,6 +1267,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     {
         uint64_t sums[SAMPI_WARP], rest = exceeded, before = 0;
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
+        SAMPI_AT_ONCE(32, sums);
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
             bool go = true; /* on: it is behind here */
@@ -1267,11 +1275,9 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
             uint32_t i = (uint32_t)lane * each;
             for (uint32_t from = 0; from < each; from += 8) {
                 uint64_t y[8];
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-                {
-                    const uint32_t j = (uint32_t)lane * each + from + k;
-                    y[k] = x[j < n ? j : n - 1];
-                }
+                const uint32_t first = (uint32_t)lane * each + from;
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+                SAMPI_AT_ONCE(8, y);
                 SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
                 {
                     go = go & (y[k] <= rest);
@@ -1291,14 +1297,12 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
     SAMPI_SIMD(reduction(+ : sum))
-    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
     {
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-        {
-            const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-            const uint64_t y = x[i < n ? i : 0];
-            sum += i < n ? y : 0;
-        }
+        uint64_t y[8];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(8, y);
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += i + k * SAMPI_WARP < n ? y[k] : 0;
     }
     return sum;
 }
@@ -1388,9 +1392,12 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
             float x[32];
             SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
             {
-                const uint32_t at = from + i * SAMPI_WARP + (uint32_t)lane;
-                x[i] = part[at < n ? at : n - 1];
-                x[i] = at < n ? x[i] : -INFINITY; /* parts stay disjoint */
+                x[i] = part[sampi_gpu_least(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
+            }
+            SAMPI_AT_ONCE(32, x);
+            SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* parts stay disjoint */
+            {
+                x[i] = from + i * SAMPI_WARP + (uint32_t)lane < n ? x[i] : -INFINITY;
             }
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) m[i % 16] = x[i] > m[i % 16] ? x[i] : m[i % 16];
         }
@@ -1428,11 +1435,13 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
         SAMPI_SIMD(reduction(+ : count))
         SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
         {
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
-            {
-                const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                count += part[i < n ? i : n - 1] >= value && i < n;
-            }
+            const uint32_t first = from + (uint32_t)lane;
+            float x[8];
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_least(first + k * SAMPI_WARP, n - 1)];
+            SAMPI_AT_ONCE(8, x);
+            SAMPI_UNROLL(8)
+            for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
         }
         if (count < need && !found) return SAMPI_GPU_ALL;
         if (count < need)
@@ -2640,7 +2649,7 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                const float x = part[i < splits ? i : splits - 1].max;
+                const float x = part[sampi_gpu_least(i, splits - 1)].max;
                 bad += x != x;
                 max = x > max ? x : max;
             }
@@ -2679,7 +2688,7 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
-                const sampi_gpu_part x = part[once ? i : splits - 1];
+                const sampi_gpu_part x = part[sampi_gpu_least(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
