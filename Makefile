@@ -172,6 +172,13 @@ test-gpu: gpu
 bench-gpu: gpu
 	@sh tests/gpu/run.sh bench $(ARGS)
 
+## bench-gpu-host: the host's work around the kernels, for 256 rows; needs neither a device nor its compiler
+bench-gpu-host: $(GPU)/bench_host
+	@./$(GPU)/bench_host --host-work
+
+$(GPU)/bench_host: bench/bench_gpu.c $(GPU_DEPS) | $(GPU)
+	$(CC) -O3 $(C11) $< -o $@ -lm
+
 ## test-gpu-cuda: logits from cudaMalloc (only where nvcc is)
 test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	@nvcc=$$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2> /dev/null) || { echo "no nvcc"; exit 77; }; \
@@ -273,5 +280,5 @@ $(B) $(B)/san $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
+        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
         test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean

@@ -4,7 +4,8 @@
  * same run. Before a figure is taken, the tokens of its first rows are compared with the CPU's.
  *
  *   bench_gpu [--quick] [--host]     exits with 77 if there is no device; --host: the kernels on the host, to see that
- *                                    this program works; its figures mean nothing */
+ *                                    this program works; its figures mean nothing
+ *   bench_gpu --host-work            what the host does for 256 rows around the kernels; needs no device */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* clock_gettime */
 #endif
@@ -232,9 +233,61 @@ static void report(bench *b, const char *dtype, const char *kind)
     }
 }
 
+/* Chains to the stage, the stage's copy, and tokens into the chains: the kernels between them run on the host and are
+   not counted, but they and the rows do push the chains out of the nearer caches. */
+static void host_work(const char *name, float repeat)
+{
+    enum { N_VOCAB = 2048 };
+    samp_gpu_config config = { SAMP_GPU_HOST, MAX_ROWS, N_VOCAB, SAMP_F32, true, false, 0 };
+    samp_gpu *gpu = samp_gpu_create(&config, NULL);
+    samp_sampler *chains[MAX_ROWS];
+    samp_token token[MAX_ROWS];
+    double before[ROUNDS], after[ROUNDS];
+    float *x = (float *)memory(MAX_ROWS * N_VOCAB * sizeof *x);
+    samp_params params = samp_default_params();
+    params.penalty_repeat = repeat;
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = x;
+    l.n_rows = MAX_ROWS;
+    l.n_vocab = N_VOCAB;
+    make_rows(x, MAX_ROWS, N_VOCAB, 1);
+    for (size_t r = 0; r < MAX_ROWS; r++) {
+        params.seed = r;
+        chains[r] = samp_chain_from_params(&params, NULL);
+        for (int i = 0; i < 70; i++) samp_accept(chains[r], (samp_token)(r * 7 + (size_t)i * 13) % N_VOCAB);
+    }
+    if (!gpu) fail("no context");
+    for (int i = -WARM_UP; i < ROUNDS; i++) {
+        double start = now_us();
+        int status = sampi_gpu_check_batch(gpu, chains, &l, token);
+        sampi_gpu_divide(gpu, chains, &l);
+        status |= sampi_gpu_upload(gpu, &l, token);
+        double upto = now_us();
+        status |= sampi_gpu_run_batch(gpu, chains);
+        double from = now_us();
+        for (uint32_t j = 0; j < gpu->n_jobs; j++) {
+            sampi_gpu_prefetch_settling(gpu, j);
+            if (sampi_gpu_settle_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
+        }
+        if (status || gpu->n_jobs != MAX_ROWS) fail("a batch failed");
+        if (i >= 0) before[i] = upto - start, after[i] = now_us() - from;
+    }
+    printf("host's work for %d rows, %s: %.1f us before the kernels, %.1f us after them\n", MAX_ROWS, name,
+           median(before, ROUNDS), median(after, ROUNDS));
+    for (size_t r = 0; r < MAX_ROWS; r++) samp_free(chains[r]);
+    samp_gpu_free(gpu);
+    free(x);
+}
+
 int main(int argc, char **argv)
 {
     bool quick = false;
+    if (argc > 1 && !strcmp(argv[1], "--host-work")) {
+        host_work("default chain", 1.0f);
+        host_work("default chain with penalties", 1.1f);
+        return 0;
+    }
     for (int i = 1; i < argc; i++) {
         quick |= !strcmp(argv[i], "--quick");
         if (!strcmp(argv[i], "--host")) where = SAMP_GPU_HOST;
