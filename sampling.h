@@ -3085,7 +3085,7 @@ struct sampi_sampler {
     uint64_t seed, position;
     sampi_sampler *owner; /* the chain it is in, or NULL */
     size_t serial;        /* no other sampler has it; */
-    uint64_t n_edits;     /* with position it tells who keeps a copy whether that is up to date */
+    uint64_t n_edits;     /* and this grows whenever s changes, but not with a change that its owner's work brings */
     size_t in_batch;      /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
@@ -3146,10 +3146,11 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_custom(const sampi_sampler *s);
 static bool sampi_is_chain(const sampi_sampler *s);
 
-/* Something other than drawing has changed s, and so the chains it is in. */
+/* s has changed, and so have the chains it is in: these may have members at work in several threads. */
 static void sampi_edited(sampi_sampler *s)
 {
-    for (; s; s = s->owner) s->n_edits++;
+    s->n_edits++;
+    for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
 }
 
 static size_t sampi_next_serial(void)
@@ -5210,12 +5211,13 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     if (!c || !sampi_is_chain(c)) {
-        if (sampler != chain) samp_free(sampler);
+        if (sampler != chain && s && !s->owner) samp_free(sampler);
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
     }
     for (const sampi_sampler *o = c; s && o; o = o->owner)
         if (o == s || s->owner) return SAMP_E_RANGE;
     sampi_edited(c);
+    if (s) sampi_edited(s);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     int status = sampi_chain_push(c, s);
     if (status) return status;
@@ -5240,7 +5242,7 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     sampi_sampler *c = (sampi_sampler *)chain;
     samp_sampler *s = samp_chain_get(chain, i);
     if (!s) return NULL;
-    sampi_edited(c);
+    sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->owner = NULL;
     c->u.chain.n--;
     memmove(&c->u.chain.item[i], &c->u.chain.item[i + 1], (size_t)(c->u.chain.n - i) * sizeof *c->u.chain.item);
@@ -5420,6 +5422,7 @@ SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const 
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
+    sampi_edited((sampi_sampler *)s);
     ((sampi_sampler *)s)->position = position;
     return SAMP_OK;
 }
@@ -7041,7 +7044,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_edited(s->owner);
+    sampi_edited(s);
     samp_token token = sampi_draw_any(job);
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;

@@ -37,9 +37,10 @@
    element it reads. Logits that penalties, dry or logit_bias change are taken out of the row and kept beside it.
 
    Chains stay on the device. It moves their state on as the host does (the position, mirostat's mu, adaptive_p's
-   averages, penalties' window), so a row of the next batch sends nothing, unless its chain was edited or has drawn
-   elsewhere in between (samp_chain_update, samp_state_load, samp_reset, samp_sample ...), or has dry, several samplers
-   that change single logits, or one of your own. The chain on the host is always up to date: read its state there.
+   averages, penalties' window), so the next batch with the same chain in the same place, the same n_vocab and n_top
+   sends nothing for it, unless something was done to it in between (samp_chain_update, samp_state_load, samp_reset,
+   samp_sample ...), or it has dry, several samplers that change single logits, tokens beyond n_vocab or windows of more
+   than 1024 in these, or a sampler of your own, or is part of another chain. The host's chain is always up to date.
 
    Log-probabilities are two more steps: one before all samplers, where the row is as given, and one after the choice.
    They tell maximum, sum, the first tokens and ranks; of these the host makes the numbers, as samp_sample_batch does.
@@ -64,7 +65,7 @@
    itself, see samp_gpu_data. samp_gpu_plan tells.
 
    MACROS (where the implementation is)
-       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 88 bytes each per row.
+       SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 68 bytes each per row.
        SAMP_GPU_WAIT     how often a team asks for the others before it gives up; 20000
 
    ERRORS are statuses. What libgomp does not let a program catch: a kernel that fails, or a device that is lost, ends
@@ -133,7 +134,8 @@ SAMP_API const char *samp_gpu_device_name(const samp_gpu *gpu);
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was; logits->logprobs is
               host memory, and gets what samp_sample_batch would write there, bit for bit
      Returns  as samp_sample_batch; and nothing was done: SAMP_E_DTYPE (not the context's), SAMP_E_RANGE (more rows or a
-              larger vocabulary than its), SAMP_E_DEVICE (a copy failed).
+              larger vocabulary than its). SAMP_E_DEVICE: a copy failed; no chain has moved on, unless it was the last
+              one, of `out` to the device.
      State    belongs to the chains, whose copies on the device follow them: the same chain may go on on the CPU,
               samp_state_save reads what it has become, and samp_state_load reaches the device with the next batch.
      Memory   none, but what samp_sample_batch takes for a chain that goes to the CPU. */
@@ -2825,13 +2827,14 @@ enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
 enum { SAMPI_GPU_LISTENERS = 2 };
 
-/* The chain of a job. If it is kept, the device's copy of it is that of the chain for as long as serial, n_edits and
-   position are: then the row of another batch begins without anything being sent. */
+/* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
+   then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
+   one does to it is not counted.) */
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
     sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
     size_t serial, n_vocab;
-    uint64_t n_edits, position;
+    uint64_t n_edits;
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
     int n_listeners;                              /* or more than that */
     bool draws, custom;                           /* some member draws, is the user's */
@@ -2844,7 +2847,8 @@ struct samp_gpu {
     int mode, device, host; /* OpenMP's numbers */
     char *block;            /* device memory, and a little more of it: see sampi_gpu_take */
     void *keep;
-    size_t job_at, data_at, mask_at;
+    size_t job_at, data_at, mask_at, zeroed;
+    bool unsure;                       /* a batch has failed: the device may be in the middle of it */
     size_t args_at, place_at, jobs_at; /* in stage, and from job_at on; rules and ids lie before the args */
     sampi_gpu_args args;               /* with the device's addresses */
     uint32_t batch, wait, launches;
@@ -3137,6 +3141,17 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
+/* The block's beginning, where rows and teams have their state: zeros. */
+static int sampi_gpu_zero(samp_gpu *gpu)
+{
+    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
+    int status = SAMP_OK;
+    memset(gpu->stage, 0, step);
+    for (size_t i = 0; i < gpu->zeroed && !status; i += step)
+        status = sampi_gpu_put(gpu, gpu->block + i, gpu->stage, gpu->zeroed - i < step ? gpu->zeroed - i : step);
+    return status;
+}
+
 /* The block, its beginning zero; and a small one beside it: while it lives, the driver need not map memory anew for
    what libgomp allocates in each launch. */
 static int sampi_gpu_furnish(samp_gpu *gpu)
@@ -3147,15 +3162,13 @@ static int sampi_gpu_furnish(samp_gpu *gpu)
     if (!gpu->block || !gpu->keep) return SAMP_E_NOMEM;
     sampi_gpu_layout(&gpu->config, gpu->block, &gpu->args, &zeroed, at);
     gpu->job_at = at[0], gpu->data_at = at[1], gpu->mask_at = at[2];
-    const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, at); /* zeros that are there */
+    gpu->zeroed = zeroed;
+    sampi_gpu_stage_size(gpu->config.max_rows, at);
     gpu->args_at = at[0], gpu->place_at = at[1], gpu->jobs_at = at[2];
     gpu->args.place = (const sampi_gpu_place *)(const void *)(gpu->block + gpu->job_at + gpu->place_at);
     gpu->args.job = gpu->block + gpu->job_at + gpu->jobs_at;
     gpu->args.job_size = offsetof(sampi_gpu_job, step);
-    memset(gpu->stage, 0, step);
-    for (size_t i = 0; i < zeroed; i += step)
-        if (sampi_gpu_put(gpu, gpu->block + i, gpu->stage, zeroed - i < step ? zeroed - i : step))
-            return SAMP_E_DEVICE;
+    if (sampi_gpu_zero(gpu)) return SAMP_E_DEVICE;
 #if SAMPI_OFFLOAD
     if (gpu->mode == SAMPI_GPU_ON_DEVICE) return sampi_gpu_probe(gpu);
 #endif
@@ -3294,6 +3307,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->checked = 0;
     r->llama = r->crowded = r->custom = r->draws = false;
     r->n_patchers = r->n_listeners = 0;
+    memset(r->listener, 0, sizeof r->listener);
     r->patcher = NULL;
     sampi_gpu_flatten(s, r);
     r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
@@ -3503,12 +3517,25 @@ static void sampi_gpu_widen(samp_gpu *gpu, uint32_t n_steps)
     for (size_t j = gpu->n_jobs; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
     gpu->args.job_size = size;
     gpu->new_from = 0;
+    gpu->new_until = gpu->n_jobs;
 }
 
 /* Nothing that the device has is to be relied on. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
+    gpu->unsure = true;
+    return status;
+}
+
+/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up. */
+static int sampi_gpu_start_again(samp_gpu *gpu)
+{
+    if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
+    if (!gpu->unsure) return SAMP_OK;
+    const int status = sampi_gpu_zero(gpu);
+    gpu->unsure = status != SAMP_OK;
+    gpu->batch = 0;
     return status;
 }
 
@@ -3598,7 +3625,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
     if (lp && (r->custom || r->n > SAMPI_STEPS - 2)) return false;
-    sampi_gpu_widen(gpu, (uint32_t)r->head + (lp ? 2 : 1));
+    sampi_gpu_widen(gpu, (uint32_t)r->head + (lp ? 2 : r->head < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
     job->side = SAMPI_GPU_SENT;
@@ -3611,7 +3638,6 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->last = r->list[r->n - 1];
     slot->serial = s->serial;
     slot->n_edits = s->n_edits;
-    slot->position = s->position;
     slot->draws = r->draws;
     slot->custom = r->custom;
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
@@ -3620,7 +3646,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[0] = lp ? lp->raw.n_top : -1;
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->keeper ? r->patcher : NULL;
-    slot->kept = r->head == r->n && !r->custom && (job->keeper || !r->n_patchers);
+    slot->kept = r->head == r->n && !r->custom && !s->owner && (job->keeper || !r->n_patchers);
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
@@ -3631,7 +3657,7 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
     return slot->kept && slot->chain == s && slot->serial == s->serial && slot->n_edits == s->n_edits &&
-           slot->position == s->position && slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
+           slot->n_vocab == n_vocab && slot->n_top[0] == (lp ? lp->raw.n_top : -1) &&
            slot->n_top[1] == (lp ? lp->processed.n_top : -1) &&
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
@@ -3926,7 +3952,7 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    sampi_edited(s->owner);
+    sampi_edited(s);
     if (slot->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
     if (token < 0) {
         sampi_gpu_route r;
@@ -3950,7 +3976,7 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     }
     s->perf.n_sample++;
     s->perf.n_accept++;
-    slot->position = s->position;
+    slot->n_edits = s->n_edits;
     if (slot->patcher) sampi_gpu_follow(gpu, job);
     return token;
 }
@@ -4046,6 +4072,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         gpu->perf.n_cpu += logits->n_rows;
         return samp_sample_batch(rows, logits, out);
     }
+    if ((status = sampi_gpu_start_again(gpu))) return status;
     sampi_gpu_divide(gpu, rows, logits);
     size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);

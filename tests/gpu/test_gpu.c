@@ -614,6 +614,7 @@ static samp_sampler *kept_chain(source *s)
         p.penalty_present = percent(s, 50) ? -0.2f : 0.0f;
         p.penalty_last_n = PICK(s, 1, 2, 3, 8, 64, 1200);
     }
+    if (percent(s, 30)) p.temp = 0.0f; /* greedy: the position never moves */
     samp_logit_bias bias[4] = { { 7, 1.0f }, { 3, -INFINITY }, { percent(s, 20) ? 1499 : 1000, 2.0f }, { 7, 0.5f } };
     if (percent(s, 20)) p.logit_bias = bias, p.n_logit_bias = 1 + (int)below(s, 4);
     if (percent(s, 20)) p.typ_p = 0.8f, p.top_n_sigma = 2.0f;
@@ -635,6 +636,8 @@ enum {
     EDIT_SAMPLE,
     EDIT_REMOVE,
     EDIT_RNG,
+    EDIT_BACK,
+    EDIT_OUTER,
     N_EDITS
 };
 
@@ -684,6 +687,16 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
             case EDIT_REMOVE:
                 if (samp_chain_n(c) > 1) samp_free(samp_chain_remove(c, 0));
                 break;
+            case EDIT_BACK: /* a draw, whose position is taken back */
+                good = samp_draw(c, ten, 10) >= 0 && samp_set_position(c, position) == SAMP_OK;
+                break;
+            case EDIT_OUTER: { /* a chain that holds this one for a while */
+                samp_sampler *outer = samp_chain_init();
+                good = samp_chain_add(outer, c) == SAMP_OK && samp_sample(outer, ten, 10) >= 0 &&
+                       samp_chain_remove(outer, 0) == c;
+                samp_free(outer);
+                break;
+            }
             case EDIT_RNG:
                 good = samp_set_rng(c, number ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937) == SAMP_OK &&
                        samp_set_position(c, position) == SAMP_OK;
@@ -712,8 +725,10 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
 static bool kept_rows(void)
 {
     stage t;
-    bool good = stage_make(&t);
     enum { ROWS = 12 };
+    samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
+    samp_gpu *other = samp_gpu_create(&config, NULL);
+    bool good = stage_make(&t) && other;
     for (uint64_t seed = 1; seed <= 20 && good; seed++) {
         source s = source_seed(seed);
         samp_logits l;
@@ -732,14 +747,127 @@ static bool kept_rows(void)
             for (size_t r = 0; r < l.n_rows; r++) /* rows that fail */
                 if (percent(&s, 20)) store(SAMP_F32, t.data, r * l.n_vocab + below(&s, l.n_vocab), NAN);
             t.with_logprobs = seed > 14 && round % 16 < 12;
+            if (percent(&s, 20)) { /* the first row is done, the others move up */
+                samp_sampler *a = t.steps[0], *b = t.fast[0];
+                memmove(t.steps, t.steps + 1, (ROWS - 1) * sizeof *t.steps);
+                memmove(t.fast, t.fast + 1, (ROWS - 1) * sizeof *t.fast);
+                t.steps[ROWS - 1] = a, t.fast[ROWS - 1] = b;
+            }
+            samp_gpu *here = t.gpu[0];
+            if (percent(&s, 20)) t.gpu[0] = other;
             if (good) good = play_batch(&t, 0, &l);
+            t.gpu[0] = here;
         }
         free_chains(&t, ROWS);
         if (!good) printf("  seed %" PRIu64 "\n", seed);
     }
     uint64_t kept = good ? samp_gpu_perf(t.gpu[0]).n_kept : 0;
     printf("  kept %" PRIu64 "\n", kept);
+    samp_gpu_free(other);
     return stage_free(&t, good && (no_kernels || kept > 1000), "kept rows");
+}
+
+/* A row that is part of a chain, which is sampled in between: on a device and on the CPU. */
+static bool chain_in_a_chain(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    source s = source_seed(11);
+    samp_sampler *outer[2] = { samp_chain_init(), NULL }, *inner = samp_chain_init();
+    samp_chain_add(inner, samp_init_penalties(8, 2.0f, 0.5f, 0.5f));
+    samp_chain_add(inner, samp_init_dist(3));
+    samp_chain_add(outer[0], inner);
+    outer[1] = samp_clone(outer[0]);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.row;
+    l.n_vocab = 20;
+    l.n_rows = 1;
+    for (int round = 0; round < 40 && good; round++) {
+        samp_token token;
+        for (size_t k = 0; k < l.n_vocab; k++) t.row[k] = (float)normal(&s);
+        samp_sampler *row = samp_chain_get(outer[0], 0);
+        good = samp_gpu_sample_batch(t.gpu[0], &row, &l, &token) == SAMP_OK &&
+               token == samp_sample(samp_chain_get(outer[1], 0), t.row, l.n_vocab) &&
+               samp_sample(outer[0], t.row, l.n_vocab) == samp_sample(outer[1], t.row, l.n_vocab);
+    }
+    samp_free(outer[0]);
+    samp_free(outer[1]);
+    return stage_free(&t, good, "a chain in a chain");
+}
+
+static samp_sampler *long_chain(int n, int n_bias, size_t n_vocab, uint64_t seed)
+{
+    static samp_logit_bias bias[1200];
+    samp_sampler *c = samp_chain_init();
+    for (int i = 0; i < n_bias; i++) bias[i].token = i, bias[i].bias = 0.01f * (float)(i % 7);
+    samp_chain_add(c, samp_init_logit_bias((int32_t)n_vocab, n_bias, bias));
+    for (int i = 2; i < n; i++) samp_chain_add(c, samp_init_temp(1.01f));
+    samp_chain_add(c, samp_init_dist(seed));
+    return c;
+}
+
+/* As many samplers as a row can have on the device, in every row; then a row with too many changed logits and more
+   samplers than the others, which are there already. */
+static bool full_rows(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    enum { ROWS = 9 };
+    for (int kind = 0; kind < 2 && good; kind++) {
+        source s = source_seed(77);
+        samp_gpu_config config = { device, ROWS, 1500, SAMP_F32, false, false, 0 };
+        samp_gpu *gpu = samp_gpu_create(&config, NULL), *here = t.gpu[0];
+        samp_logits l;
+        memset(&l, 0, sizeof l);
+        l.data = t.data;
+        l.n_vocab = 1500;
+        for (size_t r = 0; r < ROWS; r++) {
+            t.steps[r] = kind == 0       ? long_chain(SAMPI_STEPS, 200, 1500, r)
+                         : r == ROWS - 1 ? long_chain(7, 1200, 1500, r)
+                                         : long_chain(3, 5, 1500, r);
+            t.fast[r] = samp_clone(t.steps[r]);
+        }
+        for (int round = 0; round < 5 && good && gpu; round++) {
+            l.n_rows = kind == 1 && round < 2 ? ROWS - 1 : ROWS;
+            for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+            t.gpu[0] = gpu;
+            good = play_batch(&t, 0, &l);
+            t.gpu[0] = here;
+        }
+        good &= gpu != NULL;
+        free_chains(&t, ROWS);
+        samp_gpu_free(gpu);
+    }
+    return stage_free(&t, good, "full rows");
+}
+
+/* The numbers of batches are used up; and a batch has failed, which leaves the device anywhere. */
+static bool start_again(void)
+{
+    stage t;
+    bool good = stage_make(&t);
+    source s = source_seed(5);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_vocab = 1500;
+    for (size_t k = 0; k < 6 * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+    for (size_t r = 0; r < 6; r++) t.steps[r] = kept_chain(&s), t.fast[r] = samp_clone(t.steps[r]);
+    for (int round = 0; round < 12 && good; round++) {
+        l.n_rows = round < 5 ? 3 : 6; /* number 0 would be that of a result which isn't there yet */
+        if (round == 3) t.gpu[0]->batch = UINT32_MAX - 2; /* the third from here would be 0 */
+        if (round == 8 && !no_kernels) {                  /* half a batch: passes of rows that nobody comes for */
+            sampi_gpu_divide(t.gpu[0], t.fast, &l);
+            good = sampi_gpu_upload(t.gpu[0], &l, NULL) == SAMP_OK;
+            sampi_gpu_launch(t.gpu[0]);
+            sampi_gpu_forget(t.gpu[0], SAMP_E_DEVICE);
+        }
+        for (size_t k = 0; k < 6 * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+        good = good && play_batch(&t, 0, &l);
+    }
+    free_chains(&t, 6);
+    return stage_free(&t, good, "start again");
 }
 
 /* A state is loaded while the device has another one of the same position: what a row that failed has left there. */
@@ -1101,6 +1229,9 @@ static bool errors(void)
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
     X(kept_rows)                                                                                                     \
+    X(chain_in_a_chain)                                                                                              \
+    X(full_rows)                                                                                                     \
+    X(start_again)                                                                                                   \
     X(loaded_state)                                                                                                  \
     X(out_on_device)                                                                                                 \
     X(threads)                                                                                                       \
