@@ -5217,8 +5217,8 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
     for (const sampi_sampler *o = c; s && o; o = o->owner)
         if (o == s || s->owner) return SAMP_E_RANGE;
     sampi_edited(c);
-    if (s) sampi_edited(s);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
+    sampi_edited(s);
     int status = sampi_chain_push(c, s);
     if (status) return status;
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);

@@ -50,7 +50,8 @@
    launch. Nothing waits on the host.
 
    THE SAME TOKENS. Weights, sums, cuts and draws are the integers of sampling.h (DETERMINISM there): the sums don't
-   depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off.
+   depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
+   assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
 
    WHAT RUNS WHERE. All built-in samplers run on the device. A chain goes to the CPU, alone of its batch, where
      - its random source is SAMP_RNG_MT19937;

@@ -228,6 +228,10 @@ static void test_no_cycles(void **state)
     assert_status(samp_chain_add(other, s), SAMP_E_RANGE);
     assert_status(samp_chain_add(other, deep), SAMP_E_RANGE);
     assert_num(samp_chain_n(other), 0);
+    samp_sampler *no_chain = make_dist();
+    assert_status(samp_chain_add(no_chain, s), SAMP_E_RANGE); /* nor is it freed */
+    assert_status(samp_chain_add(NULL, s), SAMP_E_NULL);
+    samp_free(no_chain);
     assert_true(samp_chain_remove(deep, 0) == s);
     assert_ok(samp_chain_add(other, s));
     copy = samp_clone(samp_chain_get(other, 0)); /* a copy has none */
