@@ -771,6 +771,34 @@ static bool kept_rows(void)
     return stage_free(&t, good && (no_kernels || kept > 1000), "kept rows");
 }
 
+/* Windows that the device keeps for long, full of the same few tokens: these come in, fall out one by one, and go. */
+static bool kept_windows(void)
+{
+    stage t;
+    static const int32_t last_n[] = { 1, 2, 3, 7, 20, 90 };
+    enum { ROWS = sizeof last_n / sizeof last_n[0], ROUNDS = 120 };
+    bool good = stage_make(&t);
+    source s = source_seed(21);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.data;
+    l.n_vocab = 12;
+    l.n_rows = ROWS;
+    for (size_t r = 0; r < ROWS; r++) {
+        t.steps[r] = samp_chain_init();
+        samp_chain_add(t.steps[r], samp_init_penalties(last_n[r], 1.3f, 0.4f, 0.2f));
+        samp_chain_add(t.steps[r], samp_init_dist(r));
+        t.fast[r] = samp_clone(t.steps[r]);
+    }
+    for (int round = 0; round < ROUNDS && good; round++) {
+        for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 2.0f);
+        good = play_batch(&t, 0, &l);
+    }
+    good = good && (no_kernels || samp_gpu_perf(t.gpu[0]).n_kept == ROWS * (ROUNDS - 1));
+    free_chains(&t, ROWS);
+    return stage_free(&t, good, "kept windows");
+}
+
 /* A row that is part of a chain, which is sampled in between: on a device and on the CPU. */
 static bool chain_in_a_chain(void)
 {
@@ -1233,6 +1261,7 @@ static bool errors(void)
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
     X(kept_rows)                                                                                                     \
+    X(kept_windows)                                                                                                  \
     X(chain_in_a_chain)                                                                                              \
     X(full_rows)                                                                                                     \
     X(start_again)                                                                                                   \
