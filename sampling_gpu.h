@@ -3910,35 +3910,40 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
+static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
+{
+    sampi_gpu_step *last = &job->step[job->n_steps - 1];
+    return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
+}
+
 /* The state that the device has left the last sampler in. */
 static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
 {
     const float value = gpu->result[job].value;
+    const int32_t kind = sampi_gpu_selecting(sampi_gpu_job_at(gpu, job))->kind;
     sampi_sampler *last = gpu->slot[job].last;
-    sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
-    sampi_gpu_step *step = &copy->step[copy->n_steps - 1];
-    if (step->kind == SAMPI_GPU_LOGPROBS) step--;
-    copy->position += copy->draws;
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = step->mu = value;
-    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
-    step->c = sampi_decay(step->c, step->b, value);
-    step->mu = sampi_decay(step->mu, step->b, 1.0f);
+    if (kind == SAMPI_GPU_MIROSTAT || kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
+    if (kind != SAMPI_GPU_ADAPTIVE_P) return;
     last->now.pending = token;
     last->now.pending_p = value;
 }
 
-/* The device has made the next rules; the host's copy of the job says where. */
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
-    const sampi_sampler *s = gpu->slot[job].patcher;
+    const sampi_gpu_slot *slot = &gpu->slot[job];
+    const sampi_sampler *last = slot->last, *patcher = slot->patcher;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
-    if (s->kind == &SAMPI_LOGIT_BIAS) {
-        copy->side = SAMPI_GPU_LEFT;
-        return;
-    }
-    copy->side = copy->side == SAMPI_GPU_LEFT ? SAMPI_GPU_RIGHT : SAMPI_GPU_LEFT;
-    copy->ring = s->u.penalties.ring;
-    copy->n_ids = copy->step[copy->keeper - 1].n = s->u.penalties.n;
+    sampi_gpu_step *step = sampi_gpu_selecting(copy);
+    copy->position = slot->chain->position;
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
+    if (step->kind == SAMPI_GPU_ADAPTIVE_P) step->c = last->u.adaptive.sum, step->mu = last->u.adaptive.total;
+    if (!patcher) return;
+    copy->side = copy->side != SAMPI_GPU_LEFT || patcher->kind == &SAMPI_LOGIT_BIAS ? SAMPI_GPU_LEFT
+                                                                                    : SAMPI_GPU_RIGHT;
+    if (patcher->kind == &SAMPI_LOGIT_BIAS) return;
+    copy->ring = patcher->u.penalties.ring;
+    copy->n_ids = copy->step[copy->keeper - 1].n = patcher->u.penalties.n;
 }
 
 /* A job's token into its chain: state, position, acceptance. */
@@ -3978,7 +3983,7 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     s->perf.n_sample++;
     s->perf.n_accept++;
     slot->n_edits = s->n_edits;
-    if (slot->patcher) sampi_gpu_follow(gpu, job);
+    if (slot->kept) sampi_gpu_follow(gpu, job);
     return token;
 }
 
@@ -4000,6 +4005,11 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     sampi_finish_top(set, n, told->max, told->z);
 }
 
+static void sampi_gpu_prefetch_lines(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
+}
+
 /* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
@@ -4008,17 +4018,11 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
     const sampi_sampler *soon = r + 1 < n ? (const sampi_sampler *)rows[r + 1] : NULL;
     if (far) __builtin_prefetch(far), __builtin_prefetch(&far->u);
     if (next && sampi_is_chain(next)) __builtin_prefetch(next->u.chain.item);
-    for (int32_t i = 0; soon && sampi_is_chain(soon) && i < soon->u.chain.n; i++) {
-        const char *line = (const char *)soon->u.chain.item[i];
-        for (size_t k = 0; k < sizeof(sampi_sampler); k += 64) __builtin_prefetch(line + k);
-    }
+    for (int32_t i = 0; soon && sampi_is_chain(soon) && i < soon->u.chain.n; i++)
+        sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
 /* The same for what is told of its token. */
-static void sampi_gpu_prefetch_lines(const void *p, size_t n)
-{
-    for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
-}
 static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
