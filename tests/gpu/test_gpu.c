@@ -315,6 +315,12 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
     l->mask = t->mask;
 }
 
+/* Rows of f32, packed: n normal numbers. */
+static void make_normal(stage *t, source *s, size_t n, float scale)
+{
+    for (size_t i = 0; i < n; i++) store(SAMP_F32, t->data, i, (float)normal(s) * scale);
+}
+
 /* ------------------------------------------------------------------------------------------------------- tests */
 
 typedef samp_sampler *(*chain_maker)(source *, size_t);
@@ -589,7 +595,7 @@ static bool sides_change(void)
         t.steps[0] = samp_chain_from_params(&params, NULL);
         t.fast[0] = samp_clone(t.steps[0]);
         for (int i = 0; i < 60 && good; i++) {
-            for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 2.0f);
+            make_normal(&t, &s, l.n_vocab, 2.0f);
             if (i % 3 == 0) {
                 memcpy(t.row, t.data, l.n_vocab * sizeof(float));
                 good = samp_sample(t.fast[0], t.row, l.n_vocab) == step(&t.p, &t.steps[0], t.row, l.n_vocab, true);
@@ -741,7 +747,7 @@ static bool kept_rows(void)
         l.data = t.data;
         for (size_t r = 0; r < ROWS; r++) t.steps[r] = kept_chain(&s), t.fast[r] = samp_clone(t.steps[r]);
         for (int round = 0; round < 60 && good; round++) {
-            for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+            make_normal(&t, &s, ROWS * l.n_vocab, 3.0f);
             l.n_rows = percent(&s, 80) ? ROWS : 1 + below(&s, ROWS);
             l.n_vocab = percent(&s, 90) ? 1500 : 1400 + below(&s, 101);
             for (size_t k = 0; percent(&s, 30) && k < l.n_rows; k++) /* few tokens: the same ones again */
@@ -791,7 +797,7 @@ static bool kept_windows(void)
         t.fast[r] = samp_clone(t.steps[r]);
     }
     for (int round = 0; round < ROUNDS && good; round++) {
-        for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 2.0f);
+        make_normal(&t, &s, ROWS * l.n_vocab, 2.0f);
         good = play_batch(&t, 0, &l);
     }
     good = good && (no_kernels || samp_gpu_perf(t.gpu[0]).n_kept == ROWS * (ROUNDS - 1));
@@ -862,7 +868,7 @@ static bool full_rows(void)
         }
         for (int round = 0; round < 5 && good && gpu; round++) {
             l.n_rows = kind == 1 && round < 2 ? ROWS - 1 : ROWS;
-            for (size_t k = 0; k < ROWS * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+            make_normal(&t, &s, ROWS * l.n_vocab, 3.0f);
             t.gpu[0] = gpu;
             good = play_batch(&t, 0, &l);
             t.gpu[0] = here;
@@ -884,7 +890,7 @@ static bool start_again(void)
     memset(&l, 0, sizeof l);
     l.data = t.data;
     l.n_vocab = 1500;
-    for (size_t k = 0; k < 6 * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+    make_normal(&t, &s, 6 * l.n_vocab, 3.0f);
     for (size_t r = 0; r < 6; r++) t.steps[r] = kept_chain(&s), t.fast[r] = samp_clone(t.steps[r]);
     for (int round = 0; round < 12 && good; round++) {
         l.n_rows = round < 5 ? 3 : 6; /* number 0 would be that of a result which isn't there yet */
@@ -895,7 +901,7 @@ static bool start_again(void)
             sampi_gpu_launch(t.gpu[0]);
             sampi_gpu_forget(t.gpu[0], SAMP_E_DEVICE);
         }
-        for (size_t k = 0; k < 6 * l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+        make_normal(&t, &s, 6 * l.n_vocab, 3.0f);
         good = good && play_batch(&t, 0, &l);
     }
     free_chains(&t, 6);
@@ -928,7 +934,7 @@ static bool loaded_state(void)
         for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, NAN);
         good &= samp_gpu_sample_batch(t.gpu[0], t.fast, &l, &none) == SAMP_OK && none == SAMP_E_NAN;
         good &= samp_state_load(chain, bytes, samp_state_size(chain)) == SAMP_OK;
-        for (size_t k = 0; k < l.n_vocab; k++) store(SAMP_F32, t.data, k, (float)normal(&s));
+        make_normal(&t, &s, l.n_vocab, 1.0f);
         good = good && play_batch(&t, 0, &l);
     }
     free_chains(&t, 1);
@@ -953,7 +959,7 @@ static bool out_on_device(void)
         l.n_vocab = 500;
         l.n_rows = 1 + below(&s, 4);
         for (size_t r = 0; r < l.n_rows; r++) t.steps[r] = make_chain(&s, 500), t.fast[r] = samp_clone(t.steps[r]);
-        for (size_t k = 0; k < 2000; k++) store(SAMP_F32, t.data, k, (float)normal(&s) * 3.0f);
+        make_normal(&t, &s, 2000, 3.0f);
         if (percent(&s, 20)) store(SAMP_F32, t.data, below(&s, 2000), NAN);
         for (size_t r = 0; r < l.n_rows; r++) {
             row_of(&t, &l, r, t.row);
