@@ -3251,18 +3251,24 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Tokens and a number for each, sorted by token: list [n]. Where the token is, or belongs. */
-static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
+/* Where a token is, or belongs, among n records in order of their first members, tokens; size: bytes of a record. */
+SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
-    uint32_t lo = 0;
-    while (n > 0) {
-        uint32_t half = n / 2;
-        if (list[lo + half].token < token)
-            lo += half + 1, n -= half + 1;
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (*(const samp_token *)(const void *)((const char *)list + mid * size) < token)
+            lo = mid + 1;
         else
-            n = half;
+            hi = mid;
     }
     return lo;
+}
+
+/* Tokens and a number for each, sorted by token: list [n]. */
+static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
+{
+    return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
 /* The entry of a token, made with count 0 if there is none. */
@@ -3452,16 +3458,7 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 /* The first head with this token; heads are sorted by token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
-    const sampi_head *head = sampi_dry_head(s);
-    size_t lo = 0, hi = s->u.dry.n_heads;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (head[mid].token < token)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
 /* How many tokens back a repetition may reach: to behind the nearest breaker. */
@@ -5554,16 +5551,7 @@ static sampi_change *sampi_changes(const sampi_row *row) { return row->work->cha
 /* Where the change of this token is, or belongs. */
 static size_t sampi_change_at(const sampi_row *row, samp_token id)
 {
-    const sampi_change *change = sampi_changes(row);
-    size_t lo = 0, hi = row->n_change;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (change[mid].id < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
+    return sampi_find_token(sampi_changes(row), sizeof(sampi_change), row->n_change, id);
 }
 
 static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }

@@ -3373,15 +3373,9 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
-    uint32_t lo = 0, n = job->n_ids;
-    if (n > 0 && list[n - 1] < id) lo = n; /* mostly they come in order */
-    for (uint32_t hi = n; lo < hi;) {
-        uint32_t mid = lo + (hi - lo) / 2;
-        if (list[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
+    const uint32_t n = job->n_ids;
+    const bool behind = n == 0 || list[n - 1] < id; /* mostly they come in order */
+    const uint32_t lo = behind ? n : (uint32_t)sampi_find_token(list, sizeof *list, n, id);
     if (lo < n && list[lo] == id) return true;
     if (n == SAMPI_RULES) return false;
     memmove(&list[lo + 1], &list[lo], (n - lo) * sizeof *list);
