@@ -2940,7 +2940,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 }
 
 /* Call the kernels on the logits of an array, a piece at a time. */
-static size_t sampi_pick(const samp_token_data_array *cur, size_t at, float *x)
+static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
     for (size_t i = 0; i < n; i++) x[i] = cur->data[at + i].logit;
@@ -2952,7 +2952,7 @@ static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
     sampi_sums r = { max, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
-        n = sampi_pick(cur, at, x);
+        n = sampi_copy_logits(cur, at, x);
         sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, true, &r);
     }
     return r;
@@ -2974,7 +2974,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
     for (size_t at = 0, n; at < cur->size; at += n) {
-        n = sampi_pick(cur, at, x);
+        n = sampi_copy_logits(cur, at, x);
         sampi_use()->probs(x, n, r->max, (double)r->z, p);
         for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
@@ -3190,17 +3190,17 @@ static sampi_sampler sampi_blank(const sampi_kind *kind)
 }
 
 /* The first failed need decides. */
-static void sampi_need(sampi_sampler *t, bool good, int status, const char *field)
+static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
     t->status = status;
     t->field = field;
 }
 
-static void sampi_need_in(sampi_sampler *t, float x, bool in_range, const char *field)
+static void sampi_require_in(sampi_sampler *t, float x, bool in_range, const char *field)
 {
-    sampi_need(t, x == x, SAMP_E_NAN, field);
-    sampi_need(t, in_range, SAMP_E_RANGE, field);
+    sampi_require(t, x == x, SAMP_E_NAN, field);
+    sampi_require(t, in_range, SAMP_E_RANGE, field);
 }
 
 static const samp_sampler_i *sampi_builtin(void);
@@ -3901,7 +3901,7 @@ static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_
     return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
-static void sampi_mirostat_learn(sampi_sampler *s, double d, uint64_t z)
+static void sampi_mirostat_follow(sampi_sampler *s, double d, uint64_t z)
 {
     s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
@@ -3910,7 +3910,7 @@ static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
     sampi_sums r = sampi_sum(cur);
-    sampi_mirostat_learn(s, (double)r.max - (double)cur->data[cur->selected].logit, r.z);
+    sampi_mirostat_follow(s, (double)r.max - (double)cur->data[cur->selected].logit, r.z);
     return SAMP_OK;
 }
 
@@ -4577,12 +4577,12 @@ SAMP_API const char *samp_strerror(int status)
 static sampi_sampler sampi_set_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(&SAMPI_LOGIT_BIAS);
-    sampi_need(&t, n >= 0, SAMP_E_RANGE, "n_logit_bias");
-    sampi_need(&t, n <= 0 || bias, SAMP_E_NULL, "logit_bias");
-    sampi_need(&t, n <= 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    sampi_require(&t, n >= 0, SAMP_E_RANGE, "n_logit_bias");
+    sampi_require(&t, n <= 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_require(&t, n <= 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
     for (int32_t i = 0; i < n && !t.status; i++) {
-        sampi_need_in(&t, bias[i].bias, bias[i].token >= 0 && bias[i].token < n_vocab, "logit_bias");
-        sampi_need(&t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+        sampi_require_in(&t, bias[i].bias, bias[i].token >= 0 && bias[i].token < n_vocab, "logit_bias");
+        sampi_require(&t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
     }
     if (t.status) return t;
     t.off = n == 0;
@@ -4598,10 +4598,10 @@ static sampi_sampler sampi_set_logit_bias(int32_t n_vocab, int32_t n, const samp
 static sampi_sampler sampi_set_penalties(int32_t last_n, float repeat, float freq, float present)
 {
     sampi_sampler t = sampi_blank(&SAMPI_PENALTIES);
-    sampi_need(&t, last_n >= 0 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "penalty_last_n");
-    sampi_need_in(&t, repeat, repeat > 0.0f && repeat <= FLT_MAX, "penalty_repeat");
-    sampi_need_in(&t, freq, fabsf(freq) <= FLT_MAX, "penalty_freq");
-    sampi_need_in(&t, present, fabsf(present) <= FLT_MAX, "penalty_present");
+    sampi_require(&t, last_n >= 0 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "penalty_last_n");
+    sampi_require_in(&t, repeat, repeat > 0.0f && repeat <= FLT_MAX, "penalty_repeat");
+    sampi_require_in(&t, freq, fabsf(freq) <= FLT_MAX, "penalty_freq");
+    sampi_require_in(&t, present, fabsf(present) <= FLT_MAX, "penalty_present");
     if (t.status) return t;
     t.off = last_n == 0 || (repeat == 1.0f && freq == 0.0f && present == 0.0f);
     t.u.penalties.repeat = repeat;
@@ -4617,20 +4617,20 @@ static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train,
                                    int32_t allowed, int32_t last_n, const char *const *breakers, size_t n_breakers)
 {
     sampi_sampler t = sampi_blank(&SAMPI_DRY);
-    sampi_need_in(&t, multiplier, multiplier >= 0.0f && multiplier <= FLT_MAX, "dry_multiplier");
-    sampi_need_in(&t, base, base >= 1.0f && base <= FLT_MAX, "dry_base");
-    sampi_need(&t, allowed >= 0, SAMP_E_RANGE, "dry_allowed_length");
-    sampi_need(&t, last_n >= -1 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "dry_penalty_last_n");
-    sampi_need(&t, n_ctx_train >= 0 && n_ctx_train <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n_ctx_train");
+    sampi_require_in(&t, multiplier, multiplier >= 0.0f && multiplier <= FLT_MAX, "dry_multiplier");
+    sampi_require_in(&t, base, base >= 1.0f && base <= FLT_MAX, "dry_base");
+    sampi_require(&t, allowed >= 0, SAMP_E_RANGE, "dry_allowed_length");
+    sampi_require(&t, last_n >= -1 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "dry_penalty_last_n");
+    sampi_require(&t, n_ctx_train >= 0 && n_ctx_train <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n_ctx_train");
     if (last_n < 0 || last_n > n_ctx_train) last_n = n_ctx_train;
     t.off = multiplier == 0.0f || last_n == 0;
     if (t.off) n_breakers = 0;
-    sampi_need(&t, n_breakers == 0 || breakers, SAMP_E_NULL, "dry_breakers");
+    sampi_require(&t, n_breakers == 0 || breakers, SAMP_E_NULL, "dry_breakers");
     for (size_t b = 0; b < n_breakers && !t.status; b++) {
-        sampi_need(&t, breakers[b] != NULL, SAMP_E_NULL, "dry_breakers");
-        sampi_need(&t, t.status || breakers[b][0], SAMP_E_RANGE, "dry_breakers");
+        sampi_require(&t, breakers[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_require(&t, t.status || breakers[b][0], SAMP_E_RANGE, "dry_breakers");
     }
-    sampi_need(&t, n_breakers == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
+    sampi_require(&t, n_breakers == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
     if (t.status) return t;
     t.u.dry.multiplier = multiplier;
     t.u.dry.base = base;
@@ -4652,7 +4652,7 @@ static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train,
 static sampi_sampler sampi_set_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(&SAMPI_TOP_N_SIGMA);
-    sampi_need_in(&t, n, fabsf(n) <= FLT_MAX, "top_n_sigma");
+    sampi_require_in(&t, n, fabsf(n) <= FLT_MAX, "top_n_sigma");
     t.off = n <= 0.0f;
     t.u.sigma.n = n;
     return t;
@@ -4671,7 +4671,7 @@ static sampi_sampler sampi_set_cut(const sampi_kind *kind, float p, size_t min_k
 {
     sampi_sampler t = sampi_blank(kind);
     bool min_p = kind == &SAMPI_MIN_P;
-    sampi_need_in(&t, p, (min_p ? p >= 0.0f : p > 0.0f) && p <= 1.0f, field);
+    sampi_require_in(&t, p, (min_p ? p >= 0.0f : p > 0.0f) && p <= 1.0f, field);
     t.off = p == (min_p ? 0.0f : 1.0f);
     t.u.cut.p = p;
     t.u.cut.min_keep = min_keep;
@@ -4681,8 +4681,8 @@ static sampi_sampler sampi_set_cut(const sampi_kind *kind, float p, size_t min_k
 static sampi_sampler sampi_set_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(&SAMPI_XTC);
-    sampi_need_in(&t, p, p >= 0.0f && p <= 1.0f, "xtc_probability");
-    sampi_need_in(&t, threshold, threshold >= 0.0f && threshold <= 1.0f, "xtc_threshold");
+    sampi_require_in(&t, p, p >= 0.0f && p <= 1.0f, "xtc_probability");
+    sampi_require_in(&t, threshold, threshold >= 0.0f && threshold <= 1.0f, "xtc_threshold");
     t.off = p == 0.0f || threshold > 0.5f;
     t.seed = seed;
     t.u.xtc.p = p;
@@ -4694,9 +4694,9 @@ static sampi_sampler sampi_set_xtc(float p, float threshold, size_t min_keep, ui
 static sampi_sampler sampi_set_temp_ext(const sampi_kind *kind, float temp, float delta, float exponent)
 {
     sampi_sampler t = sampi_blank(kind);
-    sampi_need_in(&t, temp, temp == 0.0f || (temp >= SAMPI_TEMP_MIN && temp <= SAMPI_TEMP_MAX), "temp");
-    sampi_need_in(&t, delta, delta >= 0.0f && delta <= SAMPI_TEMP_MAX, "dynatemp_range");
-    sampi_need_in(&t, exponent, exponent >= 0.0f && exponent <= 1000.0f, "dynatemp_exponent");
+    sampi_require_in(&t, temp, temp == 0.0f || (temp >= SAMPI_TEMP_MIN && temp <= SAMPI_TEMP_MAX), "temp");
+    sampi_require_in(&t, delta, delta >= 0.0f && delta <= SAMPI_TEMP_MAX, "dynatemp_range");
+    sampi_require_in(&t, exponent, exponent >= 0.0f && exponent <= 1000.0f, "dynatemp_exponent");
     t.off = temp == 1.0f && delta == 0.0f;
     t.u.temp.t = temp;
     t.u.temp.delta = delta;
@@ -4714,8 +4714,8 @@ static sampi_sampler sampi_set_dist(uint64_t seed)
 static sampi_sampler sampi_set_mirostat_v2(const sampi_kind *kind, uint64_t seed, float tau, float eta)
 {
     sampi_sampler t = sampi_blank(kind);
-    sampi_need_in(&t, tau, tau >= 0.0f && tau <= FLT_MAX / 2, "mirostat_tau");
-    sampi_need_in(&t, eta, eta >= 0.0f && eta <= FLT_MAX, "mirostat_eta");
+    sampi_require_in(&t, tau, tau >= 0.0f && tau <= FLT_MAX / 2, "mirostat_tau");
+    sampi_require_in(&t, eta, eta >= 0.0f && eta <= FLT_MAX, "mirostat_eta");
     t.seed = seed;
     t.u.mirostat.tau = tau;
     t.u.mirostat.eta = eta;
@@ -4725,8 +4725,8 @@ static sampi_sampler sampi_set_mirostat_v2(const sampi_kind *kind, uint64_t seed
 static sampi_sampler sampi_set_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     sampi_sampler t = sampi_set_mirostat_v2(&SAMPI_MIROSTAT, seed, tau, eta);
-    sampi_need(&t, n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    sampi_need(&t, m >= 2, SAMP_E_RANGE, "mirostat_m");
+    sampi_require(&t, n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    sampi_require(&t, m >= 2, SAMP_E_RANGE, "mirostat_m");
     t.u.mirostat.n_vocab = n_vocab;
     t.u.mirostat.m = m;
     return t;
@@ -4735,8 +4735,8 @@ static sampi_sampler sampi_set_mirostat(int32_t n_vocab, uint64_t seed, float ta
 static sampi_sampler sampi_set_adaptive_p(float target, float decay, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(&SAMPI_ADAPTIVE_P);
-    sampi_need_in(&t, target, target <= 1.0f && target >= -FLT_MAX, "adaptive_target");
-    sampi_need_in(&t, decay, decay >= 0.0f && decay <= 0.99f, "adaptive_decay");
+    sampi_require_in(&t, target, target <= 1.0f && target >= -FLT_MAX, "adaptive_target");
+    sampi_require_in(&t, decay, decay >= 0.0f && decay <= 0.99f, "adaptive_decay");
     t.seed = seed;
     t.u.adaptive.target = target;
     t.u.adaptive.decay = decay;
@@ -4815,7 +4815,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
-    sampi_need(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
+    sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
     t.base.iface = iface;
     t.base.ctx = ctx;
     return sampi_init(t);
@@ -4964,8 +4964,9 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(&SAMPI_CHAIN);
     bool letters;
-    sampi_need(&bad, p != NULL, SAMP_E_NULL, "params");
-    sampi_need(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE, "n_ctx_train");
+    sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
+    sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
+                  "n_ctx_train");
     for (int i = 0; i < SAMPI_N_STEPS + 4 && !bad.status; i++) {
         sampi_sampler t = i < SAMPI_N_STEPS    ? sampi_set_step(p, i)
                           : i == SAMPI_N_STEPS ? sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)
@@ -4974,17 +4975,17 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
                           : i == SAMPI_N_STEPS + 2
                               ? sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta)
                               : sampi_set_last(p);
-        sampi_need(&bad, !t.status, t.status, t.field);
+        sampi_require(&bad, !t.status, t.status, t.field);
     }
     if (!bad.status) {
         const char *order = sampi_order_of(p, &letters);
         for (int step = 0; step != SAMPI_STEP_END && !bad.status;) {
             step = sampi_next_step(&order, letters);
-            sampi_need(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
+            sampi_require(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
         }
-        sampi_need(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
-        sampi_need(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
-        sampi_need(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
+        sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
+        sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
+        sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
     return bad.status;
@@ -5072,7 +5073,7 @@ static int sampi_check_selected(const samp_token_data_array *cur)
 }
 
 /* The end of a draw: the position moves on, or after an error the state is what it was. */
-static int sampi_settle(sampi_sampler *s, int status)
+static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
         sampi_restore_state(s);
@@ -5087,7 +5088,7 @@ static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_s
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
-    return sampi_settle(s, !status && must_select ? sampi_check_selected(cur) : status);
+    return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
@@ -5262,7 +5263,7 @@ static const sampi_ring *sampi_window_of(const sampi_sampler *s)
 }
 
 /* s takes over what `old`, the same sampler with other parameters, has learnt; it may be NULL, or off. */
-static void sampi_inherit(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     bool has = old && !old->off;
     if (sampi_window_of(s) && !s->off) {
@@ -5294,7 +5295,7 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
         sampi_sampler *s = fresh->u.chain.item[i];
         int nth = 0;
         for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
-        sampi_inherit(s, sampi_find_kind(c, s->kind, nth), c);
+        sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
     }
     if (!status) {
         sampi_chain old = c->u.chain;
@@ -5336,8 +5337,8 @@ static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
     if (!s->status && iface->clone) return iface->clone(&s->base);
-    sampi_need(&t, !s->status, s->status, s->field);
-    sampi_need(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
+    sampi_require(&t, !s->status, s->status, s->field);
+    sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
     return sampi_new(&t);
 }
@@ -5488,7 +5489,7 @@ typedef struct sampi_row {
     float r;         /* 1 in a compact row */
     float top;       /* the maximum of x, changes aside */
     float floor;     /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    bool learnt;     /* top, and of a dense row the lines' maxima, are known */
+    bool scanned;    /* top, and of a dense row the lines' maxima, are known */
     size_t n_change; /* dense only: elements of x that have another value, by id */
 } sampi_row;
 
@@ -5557,19 +5558,19 @@ static size_t sampi_change_at(const sampi_row *row, samp_token id)
 static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
 
 /* NaN, +infinity, all masked: what every sampler checks first. */
-static int sampi_judge(float top)
+static int sampi_max_status(float top)
 {
     if (!(top <= FLT_MAX)) return SAMP_E_NAN;
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-static int sampi_learn(sampi_row *row)
+static int sampi_scan(sampi_row *row)
 {
-    if (row->learnt) return SAMP_OK;
+    if (row->scanned) return SAMP_OK;
     row->top = row->id ? row->k->maxima(row->x, SAMP_F32, NULL, row->n, row->work->scratch)
                        : row->k->maxima(row->data, row->dtype, row->mask, row->n, row->work->line);
-    row->learnt = true;
-    return sampi_judge(row->top);
+    row->scanned = true;
+    return sampi_max_status(row->top);
 }
 
 /* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
@@ -5679,7 +5680,7 @@ static void sampi_gather(sampi_row *row, float least)
     sampi_work *work = row->work;
     if (least < row->floor) least = row->floor;
     size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (!row->id) (void)sampi_learn(row);
+    if (!row->id) (void)sampi_scan(row);
     if (row->id) {
         m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
     } else { /* only from lines whose maximum reaches it */
@@ -5700,14 +5701,14 @@ static void sampi_gather(sampi_row *row, float least)
     row->r = 1.0f;
     row->n_change = 0;
     row->floor = -FLT_MAX;
-    row->learnt = false;
+    row->scanned = false;
 }
 
 /* The same, but where many tokens stay they are not copied: the dense row gets a floor. */
 static void sampi_raise_floor(sampi_row *row, float least)
 {
     size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (row->id || !row->learnt || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
+    if (row->id || !row->scanned || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
         sampi_gather(row, least);
     else if (least > row->floor)
         row->floor = least;
@@ -5719,7 +5720,7 @@ static float sampi_row_max(sampi_row *row)
     if (row->n_change) {
         sampi_row best = *row; /* the workspace is free while the row is dense */
         sampi_gather(&best, sampi_row_bound(row, 1));
-        if (best.n == 0 || sampi_learn(&best)) return -INFINITY;
+        if (best.n == 0 || sampi_scan(&best)) return -INFINITY;
         return best.top;
     }
     return sampi_logit_at(row, row->top);
@@ -5750,13 +5751,13 @@ static void sampi_cut(sampi_row *row, size_t keep)
 /* The first `keep` in order, or all unmasked ones if there are fewer. */
 static int sampi_keep_first(sampi_row *row, size_t keep)
 {
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     if (!row->id) {
         float bound = sampi_row_bound(row, keep);
         sampi_gather(row, sampi_unscale(sampi_logit_at(row, bound), row->r));
         if (row->n == 0) return SAMP_E_EMPTY;
-        if ((status = sampi_learn(row))) return status;
+        if ((status = sampi_scan(row))) return status;
     }
     sampi_cut(row, keep);
     return SAMP_OK;
@@ -5849,10 +5850,10 @@ static int sampi_estimate(sampi_row *row, sampi_range *g)
     double z = 0.0, s = 0.0;
     float buf[SAMPI_TILE];
     const float *piece;
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     g->max = sampi_row_max(row);
-    if ((status = sampi_judge(g->max))) return status;
+    if ((status = sampi_max_status(g->max))) return status;
     for (size_t at = 0, len; at < row->n; at += len) {
         double part_z, part_s;
         len = sampi_piece(row, at, &piece, buf);
@@ -5874,11 +5875,11 @@ static int sampi_estimate(sampi_row *row, sampi_range *g)
     return g->z_hi >= g->z_lo && g->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
 }
 
-static uint64_t sampi_need_lo(const sampi_range *g, uint64_t share)
+static uint64_t sampi_least_mass(const sampi_range *g, uint64_t share)
 {
     return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_lo);
 }
-static uint64_t sampi_need_hi(const sampi_range *g, uint64_t share)
+static uint64_t sampi_most_mass(const sampi_range *g, uint64_t share)
 {
     return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
 }
@@ -5972,7 +5973,7 @@ static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
     sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
     size_t n = bias ? (size_t)s->u.bias.n : s->kind == &SAMPI_DRY ? sampi_dry_list(s, list) : s->u.penalties.n;
     bool banned = false;
-    int status = row->id ? SAMP_OK : sampi_learn(row); /* of the row as it came: a change may hide a NaN */
+    int status = row->id ? SAMP_OK : sampi_scan(row); /* of the row as it came: a change may hide a NaN */
     if (status) return status;
     if (row->r != 1.0f || (!row->id && row->n_change + n > SAMPI_CHANGES)) return SAMPI_DECLINED;
     for (size_t i = 0; i < n; i++) {
@@ -5989,7 +5990,7 @@ static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
             continue;
         }
         row->work->x[at] = l;
-        row->learnt = false;
+        row->scanned = false;
         banned |= sampi_masked(l);
     }
     if (banned) sampi_gather(row, -FLT_MAX); /* compact rows have no masked tokens */
@@ -6018,10 +6019,10 @@ static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
 
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     float max = sampi_row_max(row);
-    if ((status = sampi_judge(max))) return status;
+    if ((status = sampi_max_status(max))) return status;
     return sampi_fast_above(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep ? s->u.cut.min_keep : 1);
 }
 
@@ -6030,7 +6031,7 @@ static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
     float value;
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     row->k->weights(row->x, row->n, row->top, w);
     size_t keep = sampi_prefix(row, w, sampi_mass_of(share, row->k->mass(row->x, w, row->n, -FLT_MAX)), &value);
@@ -6071,7 +6072,7 @@ static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share
     k->scale(work->x, m, row->r, work->x);
     k->weights(work->x, m, g->max, work->w);
     sampi_row band = sampi_compact_row(row, work->x, work->id, m);
-    sampi_learn(&band);
+    sampi_scan(&band);
     size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
     if (keep == 0 || (min_keep > 1 && keep + sampi_row_count(row, high, INFINITY) < min_keep)) return SAMPI_DECLINED;
     keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
@@ -6089,7 +6090,7 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
     size_t min_keep = s->u.cut.min_keep;
     sampi_range g;
     if (row->id) return sampi_top_p_compact(row, share, min_keep);
-    int status = row->n > SAMPI_SMALL ? sampi_estimate(row, &g) : sampi_learn(row);
+    int status = row->n > SAMPI_SMALL ? sampi_estimate(row, &g) : sampi_scan(row);
     if (status) return status;
     /* the perplexity tells how many tokens may be needed */
     double entropy = row->n > SAMPI_SMALL
@@ -6102,13 +6103,13 @@ static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
         float value, other;
         sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
         if (head.n == 0) return SAMP_E_EMPTY;
-        sampi_learn(&head);
+        sampi_scan(&head);
         head.k->weights(head.x, head.n, g.max, w);
-        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_need_hi(&g, share)) continue;
-        size_t keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
-        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_need_hi(&g, share), &other)) {
+        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_most_mass(&g, share)) continue;
+        size_t keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
+        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_most_mass(&g, share), &other)) {
             g = sampi_exact(row, g.max, false);
-            keep = sampi_prefix(&head, w, sampi_need_lo(&g, share), &value);
+            keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
         }
         *row = head;
         if (keep < min_keep)
@@ -6129,13 +6130,13 @@ static int sampi_scale_row(sampi_row *row, float t)
     float r = 1.0f / t;
     if (row->id) {
         row->k->scale(row->x, row->n, r, row->work->x);
-        if (row->learnt) row->top = sampi_finite(row->top * r);
+        if (row->scanned) row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_learn(row);
+    int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_scan(row);
     if (status) return status;
     float max = sampi_row_max(row);
-    if ((status = sampi_judge(max))) return status;
+    if ((status = sampi_max_status(max))) return status;
     /* where a token that counts may overflow, the product is clamped step by step */
     if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
     row->r = r;
@@ -6148,10 +6149,10 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
     if (row->floor > -FLT_MAX) sampi_gather(row, -FLT_MAX);
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     float max = sampi_row_max(row);
-    if ((status = sampi_judge(max))) return status;
+    if ((status = sampi_max_status(max))) return status;
     sampi_sums sums = sampi_row_sums(row, max, row->floor,
                                      true); /* T is a float of the entropy: no estimate will do */
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
@@ -6182,7 +6183,7 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     int known = 0;
     if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
         if (fabsf(sampi_at(row, i)) <= FLT_MAX) pivot += (double)sampi_at(row, i), known++;
@@ -6208,11 +6209,11 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 static int sampi_range_of(sampi_row *row, sampi_range *g)
 {
     if (!row->id && row->n > SAMPI_SMALL) return sampi_estimate(row, g);
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     if (!row->id) sampi_gather(row, -FLT_MAX);
     if (row->n == 0) return SAMP_E_EMPTY;
-    if ((status = sampi_learn(row))) return status;
+    if ((status = sampi_scan(row))) return status;
     *g = sampi_exact(row, row->top, true);
     return SAMP_OK;
 }
@@ -6233,7 +6234,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     head.k->weights(head.x, head.n, g.max, w);
     size_t above = 0, least = 0, unsure = 0;
     for (int pass = 0; pass < 2; pass++) {
-        uint64_t lo = sampi_need_lo(&g, share), hi = sampi_need_hi(&g, share);
+        uint64_t lo = sampi_least_mass(&g, share), hi = sampi_most_mass(&g, share);
         above = unsure = 0;
         for (size_t i = 0; i < head.n; i++) {
             unsure += w[i] >= lo && w[i] < hi;
@@ -6247,7 +6248,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
     if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
     size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor, false).n : row->n;
     if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    uint64_t need = sampi_need_lo(&g, share);
+    uint64_t need = sampi_least_mass(&g, share);
     size_t kept = 0;
     for (size_t i = 0; i < head.n; i++) {
         bool out = w[i] >= need && i != least;
@@ -6256,7 +6257,7 @@ static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
         row->work->x[kept] = row->x[i];
         row->work->id[kept++] = row->id[i];
     }
-    if (row->id) row->n = kept, row->learnt = false;
+    if (row->id) row->n = kept, row->scanned = false;
     return SAMP_OK;
 }
 
@@ -6372,7 +6373,7 @@ static void sampi_typical_keep(sampi_row *row, const sampi_order *o, float *y, c
     }
     for (size_t i = sampi_prefix_by(o, d, c, need, least); i < c; i++) work->x[d[i].id] = -INFINITY;
     row->n = row->k->collect(row->x, row->id, 0, row->n, low, INFINITY, work->x, work->id);
-    row->learnt = false;
+    row->scanned = false;
 }
 
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
@@ -6480,7 +6481,7 @@ static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
     sampi_range g;
     uint64_t share = sampi_share(s->u.cut.p);
     size_t least = s->u.cut.min_keep;
-    int status = sampi_learn(row); /* first, so that the estimate is sharp */
+    int status = sampi_scan(row); /* first, so that the estimate is sharp */
     if (!status) status = sampi_range_of(row, &g);
     if (status) return status;
     if (!row->id) {
@@ -6545,17 +6546,17 @@ static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, si
     if (i > keep) keep = i;
     if (rest && (run <= also_below || keep > n)) return false;
     if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
-    row->learnt = false;
+    row->scanned = false;
     return true;
 }
 
 /* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     float max = row->id ? row->top : sampi_row_max(row);
-    if ((status = sampi_judge(max))) return status;
+    if ((status = sampi_max_status(max))) return status;
     for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
@@ -6571,7 +6572,7 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     (void)s;
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     sampi_row best = *row; /* the row itself stays as it is */
     if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
@@ -6585,10 +6586,10 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     uint64_t *sum = row->work->sum, total = 0, random[2];
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     float max = sampi_row_max(row), buf[SAMPI_TILE];
-    if ((status = sampi_judge(max))) return status;
+    if ((status = sampi_max_status(max))) return status;
     const float *piece;
     for (size_t at = 0, len; at < row->n; at += len) {
         len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
@@ -6621,9 +6622,9 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *token)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
-    if (!status) status = row->n ? sampi_learn(row) : SAMP_E_EMPTY;
+    if (!status) status = row->n ? sampi_scan(row) : SAMP_E_EMPTY;
     if (status) return status;
     sampi_sums sums = sampi_row_sums(row, row->top, row->floor,
                                      false); /* p is a float of the sum: no estimate will do */
@@ -6649,8 +6650,8 @@ static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_tok
     if (status) return status;
     float max = sampi_row_max(row);
     sampi_lookup(row, *token, &x, &at);
-    sampi_mirostat_learn(s, (double)max - (double)sampi_logit_at(row, x),
-                         sampi_row_sums(row, max, row->floor, false).above);
+    sampi_mirostat_follow(s, (double)max - (double)sampi_logit_at(row, x),
+                          sampi_row_sums(row, max, row->floor, false).above);
     return SAMP_OK;
 }
 
@@ -6681,7 +6682,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *tok
     float top[128];
     size_t m = (size_t)s->u.mirostat.m;
     if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
-    int status = sampi_learn(row);
+    int status = sampi_scan(row);
     if (status) return status;
     size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
@@ -6845,7 +6846,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 
 /* The token that an array has selected. If a custom sampler refuses it, it is as if it had not been drawn: the caller
    puts the state back, and no log-probability is told. */
-static int sampi_take(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
+static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
@@ -6912,8 +6913,8 @@ static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *memb
     sampi_save_state(s);
     for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
     if (!status) status = sampi_check_selected(&cur);
-    if (!status) status = sampi_take(job, &cur, token);
-    return sampi_settle(s, status);
+    if (!status) status = sampi_accept_selected(job, &cur, token);
+    return sampi_end_draw(s, status);
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
@@ -6938,19 +6939,19 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
         status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
         if (status == SAMP_OK) ordinal[list[i]->kind->draws]++;
     }
-    if (status == SAMPI_DECLINED && !row.id && (status = sampi_learn(&row)) == SAMP_OK) status = SAMPI_DECLINED;
+    if (status == SAMPI_DECLINED && !row.id && (status = sampi_scan(&row)) == SAMP_OK) status = SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) {
         if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
         samp_token_data_array cur = sampi_row_array(&row);
         s->perf.n_steps++;
         status = sampi_check(&cur);
         for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
-        if (!status) status = sampi_take(job, &cur, token);
+        if (!status) status = sampi_accept_selected(job, &cur, token);
     } else if (!status) {
         if (job->accept) status = samp_accept(&s->base, *token);
         if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
-    return sampi_settle(s, status);
+    return sampi_end_draw(s, status);
 }
 
 /* ================================================================================================== >>sample */
@@ -7002,7 +7003,7 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     uint64_t position = job->s->position;
     int status = sampi_check(&cur);
     if (!status) status = sampi_apply(job->s, &cur, true);
-    if (status || !(status = sampi_take(job, &cur, token))) return status;
+    if (status || !(status = sampi_accept_selected(job, &cur, token))) return status;
     sampi_restore_state(job->s);
     job->s->position = position;
     return status;
@@ -7023,7 +7024,7 @@ static samp_token sampi_draw_any(const sampi_job *job)
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row = sampi_row_of(job);
-    if (sampi_learn(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    if (sampi_scan(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
 static samp_token sampi_sample(const sampi_job *job)
@@ -7916,7 +7917,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
     sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
     row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
-    if ((status = sampi_judge(row.top))) return status;
+    if ((status = sampi_max_status(row.top))) return status;
     bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
     size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
     sampi_op_write(op->result, result, index);

@@ -1378,7 +1378,7 @@ static int sampi_gpu_max(const sampi_gpu_here *h)
     }
     if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
     st->max_known = true;
-    int status = sampi_judge(st->max);
+    int status = sampi_max_status(st->max);
     return status ? status : 1;
 }
 
@@ -2669,7 +2669,7 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
     h->st->max = (top > max ? top : max) + 0.0f;
     h->st->max_known = true;
     h->st->bar = -INFINITY;
-    return bad ? (int)SAMP_E_NAN : sampi_judge(h->st->max);
+    return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
 /* Add up what the teams found; the changed tokens count too. */
