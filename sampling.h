@@ -3051,19 +3051,137 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, co
    samp_sample was called on owns the array of candidates. */
 
 typedef struct sampi_sampler sampi_sampler;
-typedef struct sampi_text sampi_text;
 
-typedef struct sampi_kind {
-    const char *name;
-    uint32_t draws;                                         /* its number in Philox's counter; 0: draws nothing */
-    bool selects;                                           /* a token: meant to be the last of a chain */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* canonical arithmetic */
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
-    void (*accept)(sampi_sampler *, samp_token);           /* or NULL */
-    void (*reset)(sampi_sampler *);                        /* or NULL: nothing beyond the random source */
-    void (*build)(sampi_sampler *);                        /* fill the parts of a new sampler, or NULL */
-    void (*describe)(const sampi_sampler *, sampi_text *); /* its parameters, or NULL */
+typedef struct sampi_row sampi_row; /* >>fast */
+typedef struct sampi_io sampi_io;   /* >>state */
+
+/* ---- the table of samplers ----
+
+   One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
+   sampler is called, told, checked, saved and made from samp_params, and which way it takes. A new sampler is a row
+   with its fields, its definition and constructor, its fast function, its step in sampling_gpu.h, and a test; what is
+   forgotten does not compile. The order of the rows is the default order of a chain.
+
+     id       SAMPI_<id>, what s->kind is
+     name     what samp_name says
+     draws    its number in Philox's counter, 0: it draws nothing. It is part of what decides a token: never change one.
+     step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
+     flags    below
+     off      of a sampler s: do its values switch it off?
+     hooks    what it has beyond numbers
+     apply    its meaning, step by step; then the same in llama.cpp's arithmetic
+     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
+/* clang-format off */
+#define SAMPI_KINDS(X) \
+    X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
+      SAMPI_KEEPS_P, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
+    X(PENALTIES, "penalties", 0, 'e', "penalties", \
+      SAMPI_KEEPS_P, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
+      s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
+      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
+    X(DRY, "dry", 0, 'd', "dry", \
+      SAMPI_KEEPS_P, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
+    X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
+      SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma) \
+    X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
+      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k) \
+    X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
+      SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
+    X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
+      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
+    X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
+      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
+    X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
+      SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+    X(XTC, "xtc", 2, 'x', "xtc", \
+      0, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
+    X(TEMP, "temp", 0, 0, "", \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
+    X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
+    X(SOFTMAX, "softmax", 0, 0, "", \
+      SAMPI_ONLY_SHOWS, false, &SAMPI_NO_HOOKS, \
+      sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
+    X(GREEDY, "greedy", 0, 0, "", \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy) \
+    X(DIST, "dist", 1, 0, "", \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist) \
+    X(MIROSTAT, "mirostat", 3, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat) \
+    X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2) \
+    X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
+      SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p) \
+    X(CHAIN, "chain", 0, 0, "", \
+      0, false, &SAMPI_CHAIN_HOOKS, \
+      NULL, NULL, NULL) \
+    X(CUSTOM, "custom", 0, 0, "", \
+      0, false, &SAMPI_NO_HOOKS, \
+      NULL, NULL, NULL)
+/* clang-format on */
+
+typedef enum sampi_kind {
+#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
+    SAMPI_KINDS(SAMPI_KIND_ID)
+#undef SAMPI_KIND_ID
+        SAMPI_N_KINDS
 } sampi_kind;
+
+enum {
+    SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
+    SAMPI_DROPS = 4,        /* masked tokens are removed */
+    SAMPI_SORTS = 8,        /* what it leaves is in order */
+    SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 128       /* in the default order only if its values switch it on */
+};
+
+/* What a kind has beyond numbers. Each may be NULL. */
+typedef struct sampi_hooks {
+    void (*prepare)(sampi_sampler *,
+                    bool make);     /* of a record with good fields: check the rest, size the parts. Only if
+                                                    a sampler is to be made of it, what takes a walk over a vocabulary */
+    void (*build)(sampi_sampler *); /* fill the parts of a new sampler */
+    void (*settings)(const sampi_sampler *, uint64_t *hash); /* its parts' share of the fingerprint */
+    void (*accept)(sampi_sampler *, samp_token);             /* a token was chosen */
+    void (*reset)(sampi_sampler *);                          /* its state as new */
+    void (*state)(sampi_sampler *, sampi_io *);              /* its state to bytes or back: see >>state */
+    void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
+    /* the state of `old`, the same sampler with other values; NULL: there was none at work, only the chain's samp_prev */
+} sampi_hooks;
+
+/* A row of the table, as the library reads it. */
+typedef struct sampi_traits {
+    const char *name;
+    uint32_t draws;
+    char letter;
+    const char *step;
+    unsigned flags;
+    const sampi_hooks *hooks; /* never NULL */
+    int (*apply)(sampi_sampler *, samp_token_data_array *);
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
+    int (*fast)(sampi_row *, sampi_sampler *);
+} sampi_traits;
+
+static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
 /* What apply may change; kept before each call, put back if it fails. */
 typedef struct sampi_state {
@@ -3122,7 +3240,7 @@ typedef struct sampi_work {
 
 struct sampi_sampler {
     samp_sampler base; /* must be first */
-    const sampi_kind *kind;
+    sampi_kind kind;
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
@@ -3169,13 +3287,14 @@ struct sampi_sampler {
             const samp_logit_bias *from;
         } bias; /* part 0: samp_logit_bias [n] */
         struct {
+            int32_t last_n;
             float repeat, freq, present;
             sampi_ring ring;
             uint32_t n;
         } penalties; /* part 0: ring, 1: counts [n], room for ring.cap */
         struct {
             float multiplier, base;
-            int32_t allowed;
+            int32_t allowed, last_n, n_ctx_train;
             sampi_ring ring;
             const samp_vocab *vocab;
             const char *const *from;
@@ -3186,10 +3305,132 @@ struct sampi_sampler {
     } u;
 };
 
+/* ---- the fields of the samplers ----
+
+   The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
+   of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
+
+typedef enum sampi_type {
+    SAMPI_FLOAT,
+    SAMPI_INT32,
+    SAMPI_SIZE /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+} sampi_type;
+
+enum {
+    SAMPI_OPEN = 1,       /* the low end of the range is not in it */
+    SAMPI_OR_ZERO = 2,    /* 0 is, besides */
+    SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
+    SAMPI_IF_LAST = 8,    /* told only if the field before was */
+    SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
+};
+
+typedef struct sampi_field {
+    sampi_kind kind;
+    sampi_type type;
+    const char *param; /* what samp_status calls it, */
+    size_t from;       /* and where samp_params has it; SAMPI_NOWHERE: it has not */
+    size_t at;         /* in a sampler */
+    double usual;      /* the default */
+    double lo, hi;     /* the range, both ends in it */
+    unsigned how;
+    const char *told; /* what samp_describe calls it, or NULL */
+} sampi_field;
+
+#define SAMPI_NOWHERE    (~(size_t)0)
+#define SAMPI_MAX_WINDOW (1 << 22) /* tokens in the windows of penalties and dry */
+
+/* clang-format off */
+#define SAMPI_FIELD(kind, type, param, member, usual, lo, hi, how, told) \
+    { SAMPI_##kind, SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), \
+      usual, lo, hi, how, told }
+#define SAMPI_FIXED(kind, type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
+    { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
+#define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
+
+static const sampi_field SAMPI_FIELDS[] = {
+    SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
+    SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
+
+    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
+
+    SAMPI_FIELD(DRY, FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
+    SAMPI_FIELD(DRY, FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
+    SAMPI_FIELD(DRY, INT32, dry_allowed_length, dry.allowed, 2, 0, INT32_MAX, 0, "allowed_length"),
+    SAMPI_FIELD(DRY, INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(DRY, INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
+
+    SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+    SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
+    SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
+    SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(TYPICAL, cut.min_keep),
+    SAMPI_FIELD(TOP_P, FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(TOP_P, cut.min_keep),
+    SAMPI_FIELD(MIN_P, FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
+    SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
+    SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
+    SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
+    SAMPI_MIN_KEEP(XTC, xtc.min_keep),
+
+    SAMPI_FIELD(TEMP, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIXED(TEMP, FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL), /* temp is temp_ext without a range, */
+    SAMPI_FIXED(TEMP, FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+    SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
+    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+
+    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIELD(MIROSTAT, INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
+    SAMPI_FIXED(MIROSTAT, INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
+    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIXED(MIROSTAT_V2, INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(MIROSTAT_V2, INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
+
+    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
+    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+};
+/* clang-format on */
+#define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
+
+static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+{
+    const char *at = (const char *)s + f->at;
+    switch (f->type) {
+        case SAMPI_FLOAT: return (double)*(const float *)(const void *)at;
+        case SAMPI_INT32: return (double)*(const int32_t *)(const void *)at;
+        case SAMPI_SIZE: break;
+    }
+    return (double)*(const size_t *)(const void *)at;
+}
+
+/* Its bytes: in a sampler, or in samp_params, where it has the same type. */
+static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
+
+/* The default, to where a field of this type stands. */
+static void sampi_field_reset(const sampi_field *f, void *to)
+{
+    float x = (float)f->usual;
+    int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
+    size_t n = 0;
+    memcpy(to,
+           f->type == SAMPI_FLOAT   ? (void *)&x
+           : f->type == SAMPI_INT32 ? (void *)&i
+                                    : (void *)&n,
+           sampi_field_bytes(f));
+}
+
+/* ---- the record's parts, and its owners ---- */
+
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
-static bool sampi_is_custom(const sampi_sampler *s);
-static bool sampi_is_chain(const sampi_sampler *s);
+static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
+static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
 /* s has changed, and so have the chains it is in: these may have members at work in several threads. */
 static void sampi_edited(sampi_sampler *s)
@@ -3204,14 +3445,15 @@ static size_t sampi_next_serial(void)
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
+/* Has it room for a random source of its own? Not if it carries an error. */
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
 /* The random source at the seed. Only samplers that draw have one; it is their part 0. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
-    if (s->kind->draws && s->rng == SAMP_RNG_MT19937 && s->part_size[0])
-        sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
+    if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
 static void sampi_reset_state(sampi_sampler *s)
@@ -3220,21 +3462,24 @@ static void sampi_reset_state(sampi_sampler *s)
     s->now.pending = -1;
     s->now.pending_p = 0.0f;
     sampi_seed(s);
-    if (s->kind->reset) s->kind->reset(s);
+    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* ---- making: a sampler is described in a local record t, checked, then moved to the heap --------------------- */
+/* ---- making: a sampler is described in a local record t, checked, then moved to the heap ---- */
 
-static sampi_sampler sampi_blank(const sampi_kind *kind)
+/* A record with every field at its default. */
+static sampi_sampler sampi_blank(sampi_kind kind)
 {
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
-    if (kind->draws) t.part_size[0] = sizeof(sampi_mt);
+    if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
+        if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
     return t;
 }
 
-/* The first failed need decides. */
+/* The first requirement that fails decides. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -3242,16 +3487,42 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-static void sampi_require_in(sampi_sampler *t, float x, bool in_range, const char *field)
+/* Do a kind's values switch it off? */
+static bool sampi_is_off(const sampi_sampler *s)
 {
-    sampi_require(t, x == x, SAMP_E_NAN, field);
-    sampi_require(t, in_range, SAMP_E_RANGE, field);
+    switch (s->kind) {
+#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                         \
+    case SAMPI_##id: return off;
+        SAMPI_KINDS(SAMPI_KIND_OFF)
+#undef SAMPI_KIND_OFF
+        case SAMPI_N_KINDS: break;
+    }
+    return false;
+}
+
+/* All that can be wrong with a record, its parts' sizes, and whether it is off. `make`: a sampler is to be made of it,
+   so what takes a walk over the vocabulary is asked too; samp_check_params does without. */
+static void sampi_prepare(sampi_sampler *t, bool make)
+{
+    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
+        double x = sampi_field_value(t, f);
+        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo, zero = f->how & SAMPI_OR_ZERO && x == 0.0;
+        sampi_require(t, x == x, SAMP_E_NAN, f->param);
+        sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+    }
+    if (!t->status && hooks->prepare) hooks->prepare(t, make);
+    if (!t->status) t->off = sampi_is_off(t);
 }
 
 static const samp_sampler_i *sampi_builtin(void);
 
+/* The record, good or with its error, as a sampler; NULL: no memory. */
 static samp_sampler *sampi_new(const sampi_sampler *t)
 {
+    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     size_t size = sampi_round_up(sizeof *t), part[4];
     for (int i = 0; i < 4; i++) {
         part[i] = size;
@@ -3269,9 +3540,16 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
         s->base.ctx = s;
     }
     if (s->status) return &s->base;
-    if (s->kind->build) s->kind->build(s);
+    if (hooks->build) hooks->build(s);
     sampi_reset_state(s);
     return &s->base;
+}
+
+/* The end of every constructor. */
+static samp_sampler *sampi_init(sampi_sampler *t)
+{
+    sampi_prepare(t, true);
+    return sampi_new(t);
 }
 
 /* ---- windows of accepted tokens ------------------------------------------------------------------------------ */
@@ -3853,11 +4131,13 @@ static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream,
 }
 
 /* A stream: what kind of draw, and the sampler's ordinal among its kind. */
+#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
+
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws), attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
 /* The mass that a candidate has in a draw. */
@@ -4375,12 +4655,14 @@ static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* =============================================================================================== >>describe
-   Text, and the table of the samplers with everything they can do. */
+   What a sampler is, as text: names and fields come from the tables in >>sampler. No printf: the text must not depend
+   on a locale. */
 
-struct sampi_text {
+/* Text that is written as far as there is room, and counted to its end. */
+typedef struct sampi_text {
     char *buf;
     size_t size, len;
-};
+} sampi_text;
 
 static void sampi_put_char(sampi_text *t, char c)
 {
@@ -4438,143 +4720,36 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_i64(t, point - 1);
 }
 
-/* "(name=value" or ", name=value" */
-static void sampi_put_name(sampi_text *t, const char *name)
+/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, and the seed of what draws. */
+static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
-    bool first = name[0] == '(';
-    if (!first) sampi_put(t, ", ");
-    sampi_put(t, name);
-    sampi_put_char(t, '=');
+    const char *between = "(";
+    bool told = false;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind != s->kind || !f->told) continue;
+        double x = sampi_field_value(s, f);
+        if (!(f->how & SAMPI_IF_LAST))
+            told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
+        if (!told) continue;
+        sampi_put(t, between);
+        sampi_put(t, f->told);
+        sampi_put_char(t, '=');
+        switch (f->type) {
+            case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
+            case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
+            case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
+        }
+        between = ", ";
+    }
+    if (sampi_traits_of(s->kind)->draws) {
+        sampi_put(t, between);
+        sampi_put(t, "seed=");
+        sampi_put_u64(t, s->seed);
+        between = ", ";
+    }
+    if (between[0] == ',') sampi_put_char(t, ')');
 }
-static void sampi_say(sampi_text *t, const char *name, float x)
-{
-    sampi_put_name(t, name);
-    sampi_put_float(t, x);
-}
-static void sampi_say_int(sampi_text *t, const char *name, int64_t x)
-{
-    sampi_put_name(t, name);
-    sampi_put_i64(t, x);
-}
-static void sampi_say_seed(sampi_text *t, const char *name, uint64_t x)
-{
-    sampi_put_name(t, name);
-    sampi_put_u64(t, x);
-}
-
-static void sampi_say_min_keep(sampi_text *t, size_t n)
-{
-    if (n > 1) sampi_say_int(t, "min_keep", (int64_t)n);
-}
-
-static void sampi_cut_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(p", s->u.cut.p);
-    sampi_say_min_keep(t, s->u.cut.min_keep);
-}
-static void sampi_tail_free_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(z", s->u.cut.p);
-    sampi_say_min_keep(t, s->u.cut.min_keep);
-}
-static void sampi_logit_bias_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(n", s->u.bias.n); }
-static void sampi_penalties_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say_int(t, "(last_n", s->u.penalties.ring.cap);
-    sampi_say(t, "repeat", s->u.penalties.repeat);
-    sampi_say(t, "freq", s->u.penalties.freq);
-    sampi_say(t, "present", s->u.penalties.present);
-}
-static void sampi_dry_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(multiplier", s->u.dry.multiplier);
-    sampi_say(t, "base", s->u.dry.base);
-    sampi_say_int(t, "allowed_length", s->u.dry.allowed);
-    sampi_say_int(t, "last_n", s->u.dry.ring.cap);
-}
-static void sampi_top_n_sigma_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(n", s->u.sigma.n); }
-static void sampi_top_k_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(k", s->u.top_k.k); }
-static void sampi_xtc_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(p", s->u.xtc.p);
-    sampi_say(t, "t", s->u.xtc.t);
-    sampi_say_min_keep(t, s->u.xtc.min_keep);
-    sampi_say_seed(t, "seed", s->seed);
-}
-static void sampi_temp_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(t", s->u.temp.t); }
-static void sampi_temp_ext_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(t", s->u.temp.t);
-    if (!(s->u.temp.delta > 0.0f)) return;
-    sampi_say(t, "delta", s->u.temp.delta);
-    sampi_say(t, "exponent", s->u.temp.exponent);
-}
-static void sampi_dist_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_seed(t, "(seed", s->seed); }
-static void sampi_mirostat_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(tau", s->u.mirostat.tau);
-    sampi_say(t, "eta", s->u.mirostat.eta);
-    if (s->u.mirostat.m) sampi_say_int(t, "m", s->u.mirostat.m);
-    sampi_say_seed(t, "seed", s->seed);
-}
-static void sampi_adaptive_p_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(target", s->u.adaptive.target);
-    sampi_say(t, "decay", s->u.adaptive.decay);
-    sampi_say_seed(t, "seed", s->seed);
-}
-
-/* One row per sampler. `draws` is part of what decides a token: never change a number. */
-/* clang-format off */
-#define SAMPI_KIND(id, name, draws, selects, apply, llama, accept, reset, build, describe) \
-    static const sampi_kind id = { name, draws, selects, apply, llama, accept, reset, build, describe }
-SAMPI_KIND(SAMPI_LOGIT_BIAS, "logit-bias", 0, false, sampi_logit_bias_apply, sampi_logit_bias_apply,
-           NULL, NULL, sampi_logit_bias_build, sampi_logit_bias_describe);
-SAMPI_KIND(SAMPI_PENALTIES, "penalties", 0, false, sampi_penalties_apply, sampi_penalties_apply,
-           sampi_penalties_accept, sampi_penalties_reset, NULL, sampi_penalties_describe);
-SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
-           sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
-SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
-           NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k,
-           NULL, NULL, NULL, sampi_top_k_describe);
-SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
-           NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc,
-           NULL, NULL, NULL, sampi_xtc_describe);
-SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp,
-           NULL, NULL, NULL, sampi_temp_describe);
-SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
-           NULL, NULL, NULL, sampi_temp_ext_describe);
-SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist,
-           NULL, NULL, NULL, sampi_dist_describe);
-SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, true, sampi_mirostat_apply, sampi_llama_mirostat,
-           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, true, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
-           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, true, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
-           sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
-SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL,
-           NULL, NULL, NULL, NULL);
-#undef SAMPI_KIND
-/* clang-format on */
-#define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
-#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
-
-static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == &SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == &SAMPI_CUSTOM; }
 
 static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
@@ -4590,9 +4765,7 @@ static void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (s->off) sampi_put_char(t, '?');
     if (s->status) sampi_put_char(t, '!');
     sampi_put(t, samp_name(&s->base));
-    if (s->status || !s->kind->describe) return;
-    s->kind->describe(s, t);
-    sampi_put_char(t, ')');
+    if (!s->status) sampi_describe_fields(s, t);
 }
 
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
@@ -4618,254 +4791,219 @@ SAMP_API const char *samp_strerror(int status)
 }
 
 /* ================================================================================================== >>params
-   Constructors. Each comes in two: sampi_set_x checks the parameters into a local record, samp_init_x moves it to the
-   heap. So samp_check_params asks the same questions without the heap. */
+   Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
+   its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
+   filled by the same table, so samp_check_params asks the same questions without the heap. */
 
-static sampi_sampler sampi_set_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+/* ---- what the ranges of the fields don't say: arrays, windows, breakers ---- */
+
+static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_LOGIT_BIAS);
-    sampi_require(&t, n >= 0, SAMP_E_RANGE, "n_logit_bias");
-    sampi_require(&t, n <= 0 || bias, SAMP_E_NULL, "logit_bias");
-    sampi_require(&t, n <= 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    for (int32_t i = 0; i < n && !t.status; i++) {
-        sampi_require_in(&t, bias[i].bias, bias[i].token >= 0 && bias[i].token < n_vocab, "logit_bias");
-        sampi_require(&t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+    const samp_logit_bias *bias = t->u.bias.from;
+    int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
+    (void)make;
+    sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_require(t, n == 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    for (int32_t i = 0; i < n && !t->status; i++) {
+        sampi_require(t, bias[i].bias == bias[i].bias, SAMP_E_NAN, "logit_bias");
+        sampi_require(t, bias[i].token >= 0 && bias[i].token < n_vocab, SAMP_E_RANGE, "logit_bias");
+        sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
     }
-    if (t.status) return t;
-    t.off = n == 0;
-    t.u.bias.n_vocab = n_vocab;
-    t.u.bias.n = n;
-    t.u.bias.from = bias;
-    t.part_size[0] = (size_t)n * sizeof *bias;
-    return t;
+    t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-#define SAMPI_MAX_WINDOW (1 << 22)
-
-static sampi_sampler sampi_set_penalties(int32_t last_n, float repeat, float freq, float present)
+static void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_PENALTIES);
-    sampi_require(&t, last_n >= 0 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "penalty_last_n");
-    sampi_require_in(&t, repeat, repeat > 0.0f && repeat <= FLT_MAX, "penalty_repeat");
-    sampi_require_in(&t, freq, fabsf(freq) <= FLT_MAX, "penalty_freq");
-    sampi_require_in(&t, present, fabsf(present) <= FLT_MAX, "penalty_present");
-    if (t.status) return t;
-    t.off = last_n == 0 || (repeat == 1.0f && freq == 0.0f && present == 0.0f);
-    t.u.penalties.repeat = repeat;
-    t.u.penalties.freq = freq;
-    t.u.penalties.present = present;
-    t.u.penalties.ring.cap = (uint32_t)last_n;
-    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
-    return t;
+    size_t n = (size_t)t->u.penalties.last_n;
+    (void)make;
+    t->u.penalties.ring.cap = (uint32_t)n;
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
 }
 
-static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
-                                   int32_t allowed, int32_t last_n, const char *const *breakers, size_t n_breakers)
+/* How many bytes of a breaker count. */
+static size_t sampi_breaker_length(const char *breaker)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_DRY);
-    sampi_require_in(&t, multiplier, multiplier >= 0.0f && multiplier <= FLT_MAX, "dry_multiplier");
-    sampi_require_in(&t, base, base >= 1.0f && base <= FLT_MAX, "dry_base");
-    sampi_require(&t, allowed >= 0, SAMP_E_RANGE, "dry_allowed_length");
-    sampi_require(&t, last_n >= -1 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "dry_penalty_last_n");
-    sampi_require(&t, n_ctx_train >= 0 && n_ctx_train <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n_ctx_train");
-    if (last_n < 0 || last_n > n_ctx_train) last_n = n_ctx_train;
-    t.off = multiplier == 0.0f || last_n == 0;
-    if (t.off) n_breakers = 0;
-    sampi_require(&t, n_breakers == 0 || breakers, SAMP_E_NULL, "dry_breakers");
-    for (size_t b = 0; b < n_breakers && !t.status; b++) {
-        sampi_require(&t, breakers[b] != NULL, SAMP_E_NULL, "dry_breakers");
-        sampi_require(&t, t.status || breakers[b][0], SAMP_E_RANGE, "dry_breakers");
+    size_t n = strlen(breaker);
+    return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
+}
+
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. */
+static void sampi_dry_prepare(sampi_sampler *t, bool make)
+{
+    const char *const *breaker = t->u.dry.from;
+    if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
+    if (sampi_is_off(t)) t->u.dry.n_from = 0;
+    size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
+    sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    for (size_t b = 0; b < n_breakers && !t->status; b++) {
+        sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
     }
-    sampi_require(&t, n_breakers == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
-    if (t.status) return t;
-    t.u.dry.multiplier = multiplier;
-    t.u.dry.base = base;
-    t.u.dry.allowed = allowed;
-    t.u.dry.ring.cap = (uint32_t)last_n;
-    t.u.dry.vocab = vocab;
-    t.u.dry.from = breakers;
-    t.u.dry.n_from = n_breakers;
-    for (size_t b = 0; b < n_breakers; b++) {
-        size_t n = strlen(breakers[b]);
-        t.u.dry.n_tails += (n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX) - 1;
-    }
-    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
-    t.part_size[2] = (size_t)last_n * sizeof(int32_t);
-    return t;
+    sampi_require(t, n_breakers == 0 || (t->u.dry.vocab && t->u.dry.vocab->token_bytes), SAMP_E_NULL, "vocab");
+    if (t->status) return;
+    t->u.dry.ring.cap = (uint32_t)n;
+    t->u.dry.n_tails = 0;
+    for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
+    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+    t->part_size[2] = n * sizeof(int32_t);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
 }
 
-static sampi_sampler sampi_set_top_n_sigma(float n)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_TOP_N_SIGMA);
-    sampi_require_in(&t, n, fabsf(n) <= FLT_MAX, "top_n_sigma");
-    t.off = n <= 0.0f;
-    t.u.sigma.n = n;
-    return t;
-}
-
-static sampi_sampler sampi_set_top_k(int32_t k)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_TOP_K);
-    t.off = k <= 0;
-    t.u.top_k.k = k;
-    return t;
-}
-
-/* tail_free, typical, top_p: p in (0, 1], 1 = off; min_p: p in [0, 1], 0 = off. */
-static sampi_sampler sampi_set_cut(const sampi_kind *kind, float p, size_t min_keep, const char *field)
-{
-    sampi_sampler t = sampi_blank(kind);
-    bool min_p = kind == &SAMPI_MIN_P;
-    sampi_require_in(&t, p, (min_p ? p >= 0.0f : p > 0.0f) && p <= 1.0f, field);
-    t.off = p == (min_p ? 0.0f : 1.0f);
-    t.u.cut.p = p;
-    t.u.cut.min_keep = min_keep;
-    return t;
-}
-
-static sampi_sampler sampi_set_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_XTC);
-    sampi_require_in(&t, p, p >= 0.0f && p <= 1.0f, "xtc_probability");
-    sampi_require_in(&t, threshold, threshold >= 0.0f && threshold <= 1.0f, "xtc_threshold");
-    t.off = p == 0.0f || threshold > 0.5f;
-    t.seed = seed;
-    t.u.xtc.p = p;
-    t.u.xtc.t = threshold;
-    t.u.xtc.min_keep = min_keep;
-    return t;
-}
-
-static sampi_sampler sampi_set_temp_ext(const sampi_kind *kind, float temp, float delta, float exponent)
-{
-    sampi_sampler t = sampi_blank(kind);
-    sampi_require_in(&t, temp, temp == 0.0f || (temp >= SAMPI_TEMP_MIN && temp <= SAMPI_TEMP_MAX), "temp");
-    sampi_require_in(&t, delta, delta >= 0.0f && delta <= SAMPI_TEMP_MAX, "dynatemp_range");
-    sampi_require_in(&t, exponent, exponent >= 0.0f && exponent <= 1000.0f, "dynatemp_exponent");
-    t.off = temp == 1.0f && delta == 0.0f;
-    t.u.temp.t = temp;
-    t.u.temp.delta = delta;
-    t.u.temp.exponent = exponent;
-    return t;
-}
-
-static sampi_sampler sampi_set_dist(uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_DIST);
-    t.seed = seed;
-    return t;
-}
-
-static sampi_sampler sampi_set_mirostat_v2(const sampi_kind *kind, uint64_t seed, float tau, float eta)
-{
-    sampi_sampler t = sampi_blank(kind);
-    sampi_require_in(&t, tau, tau >= 0.0f && tau <= FLT_MAX / 2, "mirostat_tau");
-    sampi_require_in(&t, eta, eta >= 0.0f && eta <= FLT_MAX, "mirostat_eta");
-    t.seed = seed;
-    t.u.mirostat.tau = tau;
-    t.u.mirostat.eta = eta;
-    return t;
-}
-
-static sampi_sampler sampi_set_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
-{
-    sampi_sampler t = sampi_set_mirostat_v2(&SAMPI_MIROSTAT, seed, tau, eta);
-    sampi_require(&t, n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    sampi_require(&t, m >= 2, SAMP_E_RANGE, "mirostat_m");
-    t.u.mirostat.n_vocab = n_vocab;
-    t.u.mirostat.m = m;
-    return t;
-}
-
-static sampi_sampler sampi_set_adaptive_p(float target, float decay, uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_ADAPTIVE_P);
-    sampi_require_in(&t, target, target <= 1.0f && target >= -FLT_MAX, "adaptive_target");
-    sampi_require_in(&t, decay, decay >= 0.0f && decay <= 0.99f, "adaptive_decay");
-    t.seed = seed;
-    t.u.adaptive.target = target;
-    t.u.adaptive.decay = decay;
-    return t;
-}
-
-/* The breakers' heads are counted here, not in sampi_set_dry: it takes a walk over the vocabulary. */
-static samp_sampler *sampi_new_dry(sampi_sampler t)
-{
-    if (!t.status && t.u.dry.n_from)
-        t.u.dry.n_heads = sampi_dry_heads(t.u.dry.vocab, t.u.dry.from, t.u.dry.n_from, NULL);
-    t.part_size[3] = t.u.dry.n_tails * sizeof(sampi_tail) + t.u.dry.n_heads * sizeof(sampi_head);
-    return sampi_new(&t);
-}
-
-static samp_sampler *sampi_init(sampi_sampler t) { return t.kind == &SAMPI_DRY ? sampi_new_dry(t) : sampi_new(&t); }
+/* ---- constructors ---- */
 
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
-    return sampi_init(sampi_set_logit_bias(n_vocab, n, bias));
+    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
 {
-    return sampi_init(sampi_set_penalties(last_n, repeat, freq, present));
+    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
+    t.u.penalties.last_n = last_n;
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
                                      size_t n_breakers)
 {
-    return sampi_init(
-        sampi_set_dry(vocab, n_ctx_train, multiplier, base, allowed_length, last_n, breakers, n_breakers));
+    sampi_sampler t = sampi_blank(SAMPI_DRY);
+    t.u.dry.vocab = vocab;
+    t.u.dry.n_ctx_train = n_ctx_train;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed_length;
+    t.u.dry.last_n = last_n;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init(sampi_set_top_n_sigma(n)); }
-SAMP_API samp_sampler *samp_init_top_k(int32_t k) { return sampi_init(sampi_set_top_k(k)); }
+
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
+    t.u.sigma.n = n;
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_top_k(int32_t k)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
+    t.u.top_k.k = k;
+    return sampi_init(&t);
+}
+
+/* All that cut by one number. */
+static samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return sampi_init(&t);
+}
+
 SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TAIL_FREE, z, min_keep, "tfs_z"));
+    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
 }
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TYPICAL, p, min_keep, "typ_p"));
+    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
 }
-SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep)
+SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
+SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
+
+SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TOP_P, p, min_keep, "top_p"));
+    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    t.seed = seed;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep)
+
+SAMP_API samp_sampler *samp_init_temp(float temp)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_MIN_P, p, min_keep, "min_p"));
+    sampi_sampler t = sampi_blank(SAMPI_TEMP);
+    t.u.temp.t = temp;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed)
+
+SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
-    return sampi_init(sampi_set_xtc(p, t, min_keep, seed));
+    sampi_sampler t = sampi_blank(SAMPI_TEMP_EXT);
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_temp(float t) { return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, t, 0.0f, 1.0f)); }
-SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent)
+
+SAMP_API samp_sampler *samp_init_softmax(void)
 {
-    return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP_EXT, t, delta, exponent));
+    sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init(sampi_blank(&SAMPI_SOFTMAX)); }
-SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init(sampi_blank(&SAMPI_GREEDY)); }
-SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init(sampi_set_dist(seed)); }
+
+SAMP_API samp_sampler *samp_init_greedy(void)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GREEDY);
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_DIST);
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
-    return sampi_init(sampi_set_mirostat(n_vocab, seed, tau, eta, m));
+    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
-    return sampi_init(sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, seed, tau, eta));
+    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
 {
-    return sampi_init(sampi_set_adaptive_p(target, decay, seed));
+    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    t.seed = seed;
+    return sampi_init(&t);
 }
 
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
     t.base.iface = iface;
     t.base.ctx = ctx;
-    return sampi_init(t);
+    return sampi_init(&t);
 }
 
 /* ---- chains from parameters ---- */
@@ -4874,162 +5012,142 @@ SAMP_API samp_params samp_default_params(void)
 {
     samp_params p;
     memset(&p, 0, sizeof p);
-    p.top_k = 40;
-    p.top_p = 0.95f;
-    p.min_p = 0.05f;
-    p.typ_p = p.tfs_z = 1.0f;
-    p.top_n_sigma = -1.0f;
-    p.xtc_threshold = 0.1f;
-    p.temp = 0.8f;
-    p.dynatemp_exponent = 1.0f;
-    p.penalty_last_n = 64;
-    p.penalty_repeat = 1.0f;
-    p.dry_base = 1.75f;
-    p.dry_allowed_length = 2;
-    p.dry_penalty_last_n = -1;
-    p.mirostat_tau = 5.0f;
-    p.mirostat_eta = 0.1f;
-    p.adaptive_target = -1.0f;
-    p.adaptive_decay = 0.9f;
-    p.n_ctx_train = 4096;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
+        if (SAMPI_FIELDS[i].from != SAMPI_NOWHERE)
+            sampi_field_reset(&SAMPI_FIELDS[i], (char *)&p + SAMPI_FIELDS[i].from);
     return p;
 }
 
-/* What an order may name: samp_params' own word, llama.cpp's letter, other spellings. */
-typedef struct sampi_step {
-    char letter;
-    const char *name, *alias[3];
-} sampi_step;
-
-enum {
-    SAMPI_STEP_E,
-    SAMPI_STEP_D,
-    SAMPI_STEP_S,
-    SAMPI_STEP_K,
-    SAMPI_STEP_F,
-    SAMPI_STEP_Y,
-    SAMPI_STEP_P,
-    SAMPI_STEP_M,
-    SAMPI_STEP_X,
-    SAMPI_STEP_T,
-    SAMPI_N_STEPS,
-    SAMPI_STEP_END = -1,
-    SAMPI_STEP_BAD = -2
-};
-
-/* clang-format off */
-static const sampi_step SAMPI_STEPS[SAMPI_N_STEPS] = {
-    { 'e', "penalties", { NULL, NULL, NULL } },
-    { 'd', "dry", { NULL, NULL, NULL } },
-    { 's', "top_n_sigma", { "top-n-sigma", NULL, NULL } },
-    { 'k', "top_k", { "top-k", NULL, NULL } },
-    { 'f', "tfs_z", { "tail_free", "tail-free", "tfs" } },
-    { 'y', "typ_p", { "typical", "typical_p", "typ-p" } },
-    { 'p', "top_p", { "top-p", "nucleus", NULL } },
-    { 'm', "min_p", { "min-p", NULL, NULL } },
-    { 'x', "xtc", { NULL, NULL, NULL } },
-    { 't', "temperature", { "temp", "temp_ext", "temp-ext" } },
-};
-/* clang-format on */
-
-static bool sampi_same(const char *text, size_t n, const char *name)
+/* The record of a kind, as the parameters have it: not yet checked. */
+static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
-    return name && strlen(name) == n && !memcmp(text, name, n);
-}
-
-static int sampi_step_of(const char *text, size_t n)
-{
-    for (int i = 0; i < SAMPI_N_STEPS; i++) {
-        const sampi_step *step = &SAMPI_STEPS[i];
-        if (sampi_same(text, n, step->name)) return i;
-        for (int k = 0; k < 3; k++)
-            if (sampi_same(text, n, step->alias[k])) return i;
+    static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
+    sampi_sampler t = sampi_blank(kind);
+    if (sampi_traits_of(kind)->draws) t.seed = p->seed;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind == kind && f->from != SAMPI_NOWHERE)
+            memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
     }
-    return SAMPI_STEP_BAD;
+    switch (kind) { /* what is not a number */
+        case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
+        case SAMPI_PENALTIES:
+            if (p->penalty_last_n == -1) t.u.penalties.last_n = p->n_ctx_train;
+            break;
+        case SAMPI_DRY:
+            t.u.dry.vocab = p->vocab;
+            t.u.dry.from = p->dry_breakers ? p->dry_breakers : usual_breakers;
+            if (!p->dry_breakers) t.u.dry.n_from = 4;
+            while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
+            break;
+        default: break;
+    }
+    return t;
 }
 
-/* Take the next step off an order. An order is names with ';' between, or letters; a single name is a name. */
-static int sampi_next_step(const char **order, bool letters)
+/* What selects the token. */
+static sampi_kind sampi_selector_of(const samp_params *p)
 {
-    const char *text = *order;
-    if (!*text) return SAMPI_STEP_END;
-    if (letters) {
-        *order = text + 1;
-        for (int i = 0; i < SAMPI_N_STEPS; i++)
-            if (SAMPI_STEPS[i].letter == *text) return i;
-        return SAMPI_STEP_BAD;
+    if (p->mirostat == 1) return SAMPI_MIROSTAT;
+    if (p->mirostat == 2) return SAMPI_MIROSTAT_V2;
+    if (p->adaptive_target >= 0.0f) return SAMPI_ADAPTIVE_P;
+    return p->temp == 0.0f ? SAMPI_GREEDY : SAMPI_DIST;
+}
+
+/* ---- orders: samplers by name or letter ---- */
+
+static bool sampi_same(const char *text, size_t n, const char *name, size_t n_name)
+{
+    return n == n_name && !memcmp(text, name, n);
+}
+
+/* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
+static sampi_kind sampi_step_named(const char *text, size_t n)
+{
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const char *name = sampi_traits_of((sampi_kind)kind)->step;
+        while (*name) {
+            size_t n_name = strcspn(name, ";");
+            if (sampi_same(text, n, name, n_name)) return (sampi_kind)kind;
+            name += n_name + (name[n_name] == ';');
+        }
+    }
+    return SAMPI_N_KINDS;
+}
+
+static sampi_kind sampi_step_lettered(char letter)
+{
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
+        if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
+    return SAMPI_N_KINDS;
+}
+
+/* An order as it is walked through: names with ';' between, or letters (a single name is a name), or with text NULL the
+   rows of the table. */
+typedef struct sampi_steps {
+    const samp_params *p;
+    const char *text;
+    bool letters;
+    int row; /* without text: the next one */
+} sampi_steps;
+
+static sampi_steps sampi_steps_of(const samp_params *p)
+{
+    sampi_steps steps = { p, p->order, false, 0 };
+    if (p->order)
+        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+    return steps;
+}
+
+/* The default order is that of the table; a row that says so has a place in it only if the parameters switch it on. */
+static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
+{
+    while (steps->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)steps->row++;
+        const sampi_traits *traits = sampi_traits_of(*kind);
+        if (!traits->letter) continue;
+        sampi_sampler t = sampi_from_params(steps->p, *kind);
+        if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
+    }
+    return false;
+}
+
+/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. */
+static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
+{
+    const char *text = steps->text;
+    if (!text) return sampi_next_default_step(steps, kind);
+    if (!*text) return false;
+    if (steps->letters) {
+        *kind = sampi_step_lettered(*text);
+        steps->text = text + 1;
+        return true;
     }
     size_t n = strcspn(text, ";");
-    *order = text + n +
-             (text[n] == ';' && text[n + 1]); /* a ';' at the end is followed by an empty name, which is bad */
-    return sampi_step_of(text, n);
-}
-
-static const char *sampi_order_of(const samp_params *p, bool *letters)
-{
-    const char *order = p->order;
-    if (!order) order = p->tfs_z == 1.0f ? "edskypmxt" : "edskfypmxt";
-    *letters = !strchr(order, ';') && sampi_step_of(order, strlen(order)) == SAMPI_STEP_BAD;
-    return order;
-}
-
-static sampi_sampler sampi_set_step(const samp_params *p, int step)
-{
-    static const char *const usual[] = { "\n", ":", "\"", "*" };
-    const char *const *breakers = p->dry_breakers ? p->dry_breakers : usual;
-    size_t n_breakers = p->dry_breakers ? 0 : 4;
-    switch (step) {
-        case SAMPI_STEP_E:
-            return sampi_set_penalties(p->penalty_last_n == -1 ? p->n_ctx_train : p->penalty_last_n,
-                                       p->penalty_repeat, p->penalty_freq, p->penalty_present);
-        case SAMPI_STEP_D:
-            while (p->dry_breakers && breakers[n_breakers]) n_breakers++;
-            return sampi_set_dry(p->vocab, p->n_ctx_train, p->dry_multiplier, p->dry_base, p->dry_allowed_length,
-                                 p->dry_penalty_last_n, breakers, n_breakers);
-        case SAMPI_STEP_S: return sampi_set_top_n_sigma(p->top_n_sigma);
-        case SAMPI_STEP_K: return sampi_set_top_k(p->top_k);
-        case SAMPI_STEP_F: return sampi_set_cut(&SAMPI_TAIL_FREE, p->tfs_z, p->min_keep, "tfs_z");
-        case SAMPI_STEP_Y: return sampi_set_cut(&SAMPI_TYPICAL, p->typ_p, p->min_keep, "typ_p");
-        case SAMPI_STEP_P: return sampi_set_cut(&SAMPI_TOP_P, p->top_p, p->min_keep, "top_p");
-        case SAMPI_STEP_M: return sampi_set_cut(&SAMPI_MIN_P, p->min_p, p->min_keep, "min_p");
-        case SAMPI_STEP_X: return sampi_set_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed);
-        default: return sampi_set_temp_ext(&SAMPI_TEMP_EXT, p->temp, p->dynatemp_range, p->dynatemp_exponent);
-    }
-}
-
-static sampi_sampler sampi_set_last(const samp_params *p)
-{
-    if (p->mirostat == 1) return sampi_set_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100);
-    if (p->mirostat == 2) return sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta);
-    if (p->adaptive_target >= 0.0f) return sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed);
-    if (p->temp == 0.0f) return sampi_blank(&SAMPI_GREEDY);
-    return sampi_set_dist(p->seed);
+    *kind = sampi_step_named(text, n);
+    steps->text = text + n;
+    if (text[n] == ';' && text[n + 1])
+        steps->text++; /* a ';' at the end is followed by an empty name, which is bad */
+    return true;
 }
 
 /* All parameters, also those of samplers that this order leaves out. */
 SAMP_API int samp_check_params(const samp_params *p, const char **field)
 {
-    sampi_sampler bad = sampi_blank(&SAMPI_CHAIN);
-    bool letters;
+    sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
                   "n_ctx_train");
-    for (int i = 0; i < SAMPI_N_STEPS + 4 && !bad.status; i++) {
-        sampi_sampler t = i < SAMPI_N_STEPS    ? sampi_set_step(p, i)
-                          : i == SAMPI_N_STEPS ? sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)
-                          : i == SAMPI_N_STEPS + 1
-                              ? sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed)
-                          : i == SAMPI_N_STEPS + 2
-                              ? sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta)
-                              : sampi_set_last(p);
+    for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
+        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
+        sampi_prepare(&t, false);
         sampi_require(&bad, !t.status, t.status, t.field);
     }
     if (!bad.status) {
-        const char *order = sampi_order_of(p, &letters);
-        for (int step = 0; step != SAMPI_STEP_END && !bad.status;) {
-            step = sampi_next_step(&order, letters);
-            sampi_require(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
-        }
+        sampi_steps steps = sampi_steps_of(p);
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+            sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
         sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
         sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
@@ -5038,23 +5156,32 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
     return bad.status;
 }
 
+static int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    return samp_chain_add(chain, sampi_init(&t));
+}
+
+/* The members of a chain whose parameters are good. */
+static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
+        status = sampi_add_step(chain, p, kind);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+}
+
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
-    bool letters;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
-        const char *order = sampi_order_of(p, &letters);
         c->rng = p->rng;
-        bad = samp_chain_add(chain, sampi_init(sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)));
-        if (p->mirostat && !bad)
-            bad = samp_chain_add(chain, sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, p->temp, 0.0f, 1.0f)));
-        for (int step; !p->mirostat && !bad && (step = sampi_next_step(&order, letters)) != SAMPI_STEP_END;)
-            bad = samp_chain_add(chain, sampi_init(sampi_set_step(p, step)));
-        if (!bad) bad = samp_chain_add(chain, sampi_init(sampi_set_last(p)));
-        if (bad) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5072,13 +5199,13 @@ static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_draws(s->u.chain.item[i])) return true;
-    return s->kind->draws && !s->off;
+    return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
-    if (s->kind->draws && s->part_size[0]) s->now.drawn = sampi_mt_of(s)->drawn;
+    if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
     s->before = s->now;
 }
 
@@ -5086,12 +5213,12 @@ static void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (!s->kind->draws || !s->part_size[0] || sampi_mt_of(s)->drawn == s->now.drawn) return;
+    if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
     sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed); /* rare, so the way back may be long */
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
-/* Apply s as part of the draw number `position`; ordinal [kind] counts the samplers that have drawn in it so far. */
+/* Apply s as part of the draw number `position`; ordinal [kind] counts the samplers of each kind that have been applied in it so far. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -5104,10 +5231,10 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     }
     if ((status = sampi_check(cur)) || s->off) return status;
     s->at_position = position;
-    s->at_ordinal = ordinal[s->kind->draws]++;
-    if (s->rng == SAMP_RNG_PHILOX) return s->kind->apply(s, cur);
+    s->at_ordinal = ordinal[s->kind]++;
+    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
     int before = errno; /* libm's functions set it on underflow */
-    status = s->kind->apply_llama(s, cur);
+    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
     errno = before;
     return status;
 }
@@ -5132,7 +5259,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
 /* One whole apply: all of it, or nothing of the samplers' state. */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
     return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
@@ -5156,7 +5283,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
         status = sampi_accept(s->u.chain.item[i], token, custom);
     if (custom || sampi_is_custom(s)) return status;
     if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
-    if (s->kind->accept && !s->off) s->kind->accept(s, token);
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (hooks->accept && !s->off) hooks->accept(s, token);
     return SAMP_OK;
 }
 
@@ -5177,7 +5305,7 @@ SAMP_API const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
     const sampi_sampler *t = (const sampi_sampler *)s;
-    return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : t->kind->name;
+    return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
 SAMP_API void samp_reset(samp_sampler *sampler)
@@ -5217,7 +5345,7 @@ static const samp_sampler_i *sampi_builtin(void)
 
 SAMP_API samp_sampler *samp_chain_init(void)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_CHAIN);
+    sampi_sampler t = sampi_blank(SAMPI_CHAIN);
     samp_sampler *chain = sampi_new(&t);
     if (chain && samp_set_n_prev(chain, 64) != SAMP_OK) {
         samp_free(chain);
@@ -5297,38 +5425,61 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 /* ---- other parameters for a chain that is at work ---- */
 
 /* The sampler number `nth` of its kind in a chain, or NULL. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, const sampi_kind *kind, int nth)
+static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
 {
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
     return NULL;
 }
 
-static const sampi_ring *sampi_window_of(const sampi_sampler *s)
+/* The tokens of a window, the oldest first, to a sampler's accept. */
+static void sampi_accept_window(sampi_sampler *s, const sampi_ring *ring, const samp_token *token)
 {
-    return s->kind == &SAMPI_PENALTIES ? &s->u.penalties.ring : s->kind == &SAMPI_DRY ? &s->u.dry.ring : NULL;
+    for (uint32_t back = ring->size; back-- > 0;)
+        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
-/* s takes over what `old`, the same sampler with other parameters, has learnt; it may be NULL, or off. */
+static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    if (old)
+        sampi_accept_window(s, &old->u.penalties.ring, (const samp_token *)sampi_part(old, 0));
+    else
+        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+}
+
+static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    if (old)
+        sampi_accept_window(s, &old->u.dry.ring, (const samp_token *)sampi_part(old, 0));
+    else
+        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+}
+
+static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    (void)chain;
+    if (old) s->now = old->now;
+}
+
+static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    (void)chain;
+    if (!old) return;
+    s->now = old->now;
+    s->u.adaptive.sum = old->u.adaptive.sum;
+    s->u.adaptive.total = old->u.adaptive.total;
+}
+
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
+   work. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
-    bool has = old && !old->off;
-    if (sampi_window_of(s) && !s->off) {
-        const sampi_ring *ring = has ? sampi_window_of(old) : &chain->u.chain.ring;
-        const samp_token *token = has ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
-        for (uint32_t back = ring->size; back-- > 0;) s->kind->accept(s, sampi_ring_at(ring, token, back));
-    }
-    if (!has) return;
-    if (s->kind == &SAMPI_MIROSTAT || s->kind == &SAMPI_MIROSTAT_V2 || s->kind == &SAMPI_ADAPTIVE_P)
-        s->now = old->now;
-    if (s->kind == &SAMPI_ADAPTIVE_P) {
-        s->u.adaptive.sum = old->u.adaptive.sum;
-        s->u.adaptive.total = old->u.adaptive.total;
-    }
-    if (s->kind->draws && s->part_size[0] && s->rng == old->rng && s->seed == old->seed) {
-        *sampi_mt_of(s) = *sampi_mt_of(old);
-        s->now.drawn = old->now.drawn;
-    }
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (old && old->off) old = NULL;
+    if (hooks->take_over && !s->off) hooks->take_over(s, old, chain);
+    if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
+    *sampi_mt_of(s) = *sampi_mt_of(old);
+    s->now.drawn = old->now.drawn;
 }
 
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
@@ -5382,7 +5533,7 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
-    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     if (!s->status && iface->clone) return iface->clone(&s->base);
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
@@ -5523,7 +5674,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
    answer, and else the exact sum is taken. */
 
-typedef struct sampi_row {
+struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
@@ -5533,12 +5684,13 @@ typedef struct sampi_row {
     samp_dtype dtype;     /* and their dtype */
     const int32_t *id;    /* [n] or NULL: dense, id = index */
     size_t n;
-    float r;         /* 1 in a compact row */
-    float top;       /* the maximum of x, changes aside */
-    float floor;     /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    bool scanned;    /* top, and of a dense row the lines' maxima, are known */
-    size_t n_change; /* dense only: elements of x that have another value, by id */
-} sampi_row;
+    float r;          /* 1 in a compact row */
+    float top;        /* the maximum of x, changes aside */
+    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    bool scanned;     /* top, and of a dense row the lines' maxima, are known */
+    size_t n_change;  /* dense only: elements of x that have another value, by id */
+    samp_token token; /* what was selected */
+};
 
 #define SAMPI_DECLINED 1    /* "not here": go on step by step */
 #define SAMPI_CHANGES  1024 /* more changed logits than that go step by step */
@@ -5623,7 +5775,7 @@ static int sampi_scan(sampi_row *row)
 /* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
 static sampi_row sampi_compact_row(const sampi_row *row, const float *x, const int32_t *id, size_t n)
 {
-    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
+    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0, -1 };
     return c;
 }
 
@@ -6014,24 +6166,22 @@ static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *
 }
 
 /* logit_bias, penalties, dry: a few tokens get another logit. */
-static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
+typedef float (*sampi_change_of)(const sampi_sampler *s, float l, const void *entry);
+
+static int sampi_fast_patch(sampi_row *row, sampi_sampler *s, const void *list, size_t size, size_t n,
+                            sampi_change_of change)
 {
-    const samp_logit_bias *bias = s->kind == &SAMPI_LOGIT_BIAS ? (const samp_logit_bias *)sampi_part(s, 0) : NULL;
-    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
-    size_t n = bias ? (size_t)s->u.bias.n : s->kind == &SAMPI_DRY ? sampi_dry_list(s, list) : s->u.penalties.n;
     bool banned = false;
     int status = row->id ? SAMP_OK : sampi_scan(row); /* of the row as it came: a change may hide a NaN */
     if (status) return status;
     if (row->r != 1.0f || (!row->id && row->n_change + n > SAMPI_CHANGES)) return SAMPI_DECLINED;
     for (size_t i = 0; i < n; i++) {
-        samp_token id = bias ? bias[i].token : list[i].token;
+        const void *entry = (const char *)list + i * size;
+        samp_token id = *(const samp_token *)entry;
         size_t at = 0;
         float l;
         if (!sampi_lookup(row, id, &l, &at) || sampi_masked(l)) continue;
-        if (bias)
-            l = sampi_bias_change(l, bias[i].bias);
-        else
-            l = s->kind == &SAMPI_DRY ? sampi_dry_change(s, l, &list[i]) : sampi_penalties_change(s, l, &list[i]);
+        l = change(s, l, entry);
         if (!row->id) {
             sampi_change_to(row, id, l);
             continue;
@@ -6042,6 +6192,33 @@ static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
     }
     if (banned) sampi_gather(row, -FLT_MAX); /* compact rows have no masked tokens */
     return row->n ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+static float sampi_bias_entry(const sampi_sampler *s, float l, const void *entry)
+{
+    (void)s;
+    return sampi_bias_change(l, ((const samp_logit_bias *)entry)->bias);
+}
+static float sampi_penalties_entry(const sampi_sampler *s, float l, const void *entry)
+{
+    return sampi_penalties_change(s, l, (const sampi_count *)entry);
+}
+static float sampi_dry_entry(const sampi_sampler *s, float l, const void *entry)
+{
+    return sampi_dry_change(s, l, (const sampi_count *)entry);
+}
+static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_fast_patch(row, s, sampi_part(s, 0), sizeof(samp_logit_bias), (size_t)s->u.bias.n, sampi_bias_entry);
+}
+static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_fast_patch(row, s, sampi_part(s, 1), sizeof(sampi_count), s->u.penalties.n, sampi_penalties_entry);
+}
+static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    return sampi_fast_patch(row, s, list, sizeof(sampi_count), sampi_dry_list(s, list), sampi_dry_entry);
 }
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s) { return sampi_keep_first(row, (size_t)s->u.top_k.k); }
@@ -6616,7 +6793,7 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
     (void)s;
     int status = sampi_scan(row);
@@ -6625,12 +6802,12 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token
     if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
     size_t i = 0;
     while (row->id && row->x[i] != row->top) i++;
-    *token = best.id[i];
+    row->token = best.id[i];
     return SAMP_OK;
 }
 
 /* The draw of sampi_draw: sums of q per tile, then one tile. */
-static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *sum = row->work->sum, total = 0, random[2];
     int status = sampi_scan(row);
@@ -6660,15 +6837,15 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
             if (q > left) break;
             left -= q;
         }
-        *token = row->id ? row->id[at + i] : (samp_token)(at + i);
+        row->token = row->id ? row->id[at + i] : (samp_token)(at + i);
         if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_at(row, piece[i]))) return SAMP_OK;
     }
 }
 
 /* adaptive_p's logits stand where the weights would, and are drawn from as a row of their own. */
-static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
+    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
     int status = sampi_scan(row);
     if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
     if (!status) status = row->n ? sampi_scan(row) : SAMP_E_EMPTY;
@@ -6680,29 +6857,30 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *t
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
     sampi_row adapted = sampi_compact_row(row, l, row->id, row->n);
-    if ((status = sampi_fast_dist(&adapted, s, token))) return status;
+    if ((status = sampi_fast_dist(&adapted, s))) return status;
+    row->token = adapted.token;
     size_t at;
-    sampi_lookup(row, *token, &x, &at);
-    s->now.pending = *token;
+    sampi_lookup(row, row->token, &x, &at);
+    s->now.pending = row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, x) / (double)sums.z);
     return SAMP_OK;
 }
 
 /* Draw among the tokens kept and learn from the surprise. */
-static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s)
 {
     float x = 0.0f;
     size_t at;
-    int status = sampi_fast_dist(row, s, token);
+    int status = sampi_fast_dist(row, s);
     if (status) return status;
     float max = sampi_row_max(row);
-    sampi_lookup(row, *token, &x, &at);
+    sampi_lookup(row, row->token, &x, &at);
     sampi_mirostat_follow(s, (double)max - (double)sampi_logit_at(row, x),
                           sampi_row_sums(row, max, row->floor, false).above);
     return SAMP_OK;
 }
 
-static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
     sampi_range g;
     int status = sampi_range_of(row, &g);
@@ -6721,10 +6899,10 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *
         if (g.is_exact) return SAMPI_DECLINED;
         g = sampi_exact(row, g.max, false);
     }
-    return status ? status : sampi_fast_mirostat_select(row, s, token);
+    return status ? status : sampi_fast_mirostat_select(row, s);
 }
 
-static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     float top[128];
     size_t m = (size_t)s->u.mirostat.m;
@@ -6742,45 +6920,10 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *tok
     sampi_zipf zipf = { 0.0, 0.0 };
     for (size_t i = 0; i + 1 < head.n; i++) sampi_zipf_add(&zipf, i, top[i], top[i + 1]);
     status = sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
-    return status ? status : sampi_fast_mirostat_select(row, s, token);
+    return status ? status : sampi_fast_mirostat_select(row, s);
 }
 
 /* ---- the plan ---- */
-
-typedef int (*sampi_fast_filter)(sampi_row *, sampi_sampler *);
-typedef int (*sampi_fast_select)(sampi_row *, sampi_sampler *, samp_token *);
-
-static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
-{
-    if (kind == &SAMPI_LOGIT_BIAS || kind == &SAMPI_PENALTIES || kind == &SAMPI_DRY) return sampi_fast_patch;
-    if (kind == &SAMPI_TOP_K) return sampi_fast_top_k;
-    if (kind == &SAMPI_TOP_P) return sampi_fast_top_p;
-    if (kind == &SAMPI_MIN_P) return sampi_fast_min_p;
-    if (kind == &SAMPI_TEMP) return sampi_fast_temp;
-    if (kind == &SAMPI_TEMP_EXT) return sampi_fast_temp_ext;
-    if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
-    if (kind == &SAMPI_XTC) return sampi_fast_xtc;
-    if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
-    if (kind == &SAMPI_TAIL_FREE) return sampi_fast_tail_free;
-    return NULL;
-}
-
-static sampi_fast_select sampi_select_of(const sampi_kind *kind)
-{
-    if (kind == &SAMPI_DIST) return sampi_fast_dist;
-    if (kind == &SAMPI_GREEDY) return sampi_fast_greedy;
-    if (kind == &SAMPI_MIROSTAT) return sampi_fast_mirostat;
-    if (kind == &SAMPI_MIROSTAT_V2) return sampi_fast_mirostat_v2;
-    if (kind == &SAMPI_ADAPTIVE_P) return sampi_fast_adaptive_p;
-    return NULL;
-}
-
-/* The others take a dense row only without a floor. */
-static bool sampi_minds_floor(const sampi_kind *kind)
-{
-    return kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT && kind != &SAMPI_TOP_K && kind != &SAMPI_DIST &&
-           kind != &SAMPI_GREEDY;
-}
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
    arithmetic. These go step by step. */
@@ -6814,8 +6957,8 @@ typedef struct sampi_job {
 static sampi_row sampi_row_of(const sampi_job *job)
 {
     const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
-    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
-                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
+    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,        job->data, job->mask, job->dtype, NULL,
+                      job->n,      1.0f,      0.0f,          -FLT_MAX, false,     0,         -1 };
     return row;
 }
 
@@ -6901,100 +7044,127 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
-   */
-static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
+/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
+   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
+typedef struct sampi_plan {
+    sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
+    sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
+    int n_members;                     /* -1: more than SAMPI_PLAN, or some under MT19937; these go step by step */
+    int n;
+    bool whole; /* list goes from the logits to a token */
+} sampi_plan;
+
+static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
 {
-    int n = 0;
-    for (int i = 0; i < n_members; i++) {
-        if (member[i]->off) continue;
-        if (sampi_is_custom(member[i]) || (n > 0 && list[n - 1]->kind->selects)) return -1;
-        if (member[i]->kind != &SAMPI_SOFTMAX) list[n++] = member[i];
+    plan->n_members = sampi_members(s, plan->member, 0);
+    plan->n = 0;
+    plan->whole = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        sampi_sampler *member = plan->member[i];
+        if (member->off) continue;
+        if (sampi_is_custom(member) || plan->whole) {
+            plan->whole = false;
+            return;
+        }
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (flags & SAMPI_ONLY_SHOWS) continue;
+        plan->list[plan->n++] = member;
+        plan->whole = (flags & SAMPI_SELECTS) != 0;
     }
-    return n;
 }
 
 /* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is top_k's, or by id up to a min_p that cannot have sorted. Both drop masked tokens. */
-static int sampi_known_members(sampi_sampler *const *member, int n_members)
+   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
+   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
+   drop some. */
+static int sampi_known_members(const sampi_plan *plan, bool *sorted)
 {
     int known = 0;
     bool by_id = true;
-    for (int i = 0; i < n_members; i++) {
-        const sampi_kind *kind = member[i]->kind;
-        if (member[i]->off) continue;
-        if (kind == &SAMPI_TOP_K) {
-            known = i + 1;
+    *sorted = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        const sampi_sampler *member = plan->member[i];
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off) continue;
+        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_DROPS)) continue;
+        if (!(flags & SAMPI_SORTS)) {
+            by_id = by_id && member->u.cut.min_keep <= 1;
+            if (!by_id) continue;
+        } else {
             by_id = false;
-        } else if (kind == &SAMPI_MIN_P) {
-            by_id = by_id && member[i]->u.cut.min_keep <= 1;
-            if (by_id) known = i + 1;
-        } else if (kind != &SAMPI_LOGIT_BIAS && kind != &SAMPI_PENALTIES && kind != &SAMPI_DRY &&
-                   kind != &SAMPI_TOP_N_SIGMA && kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT) {
-            break;
         }
+        known = i + 1;
+        *sorted = !by_id;
     }
     return known;
 }
 
+/* One sampler on the row. */
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_gather(row, -FLT_MAX);
+    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    member->at_position = position;
+    member->at_ordinal = ordinal[member->kind];
+    int status = traits->fast(row, member);
+    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
+    return status;
+}
+
+/* The rest of a draw, members from .. n, step by step over an array. */
+static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                 samp_token_data_array *cur, uint32_t *ordinal, samp_token *token)
+{
+    int status = sampi_check(cur);
+    job->s->perf.n_steps++;
+    for (int i = from; i < n && !status; i++) status = sampi_run(member[i], cur, job->s->position, ordinal);
+    if (!status) status = sampi_check_selected(cur);
+    return status ? status : sampi_accept_selected(job, cur, token);
+}
+
 /* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
    then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *member, int n_members, sampi_row *row,
-                                samp_token *token)
+static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
 {
     sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
-    int known = sampi_known_members(member, n_members), status = known ? SAMP_OK : SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++) {
-        if (member[i]->off) continue;
-        if (row->floor > -FLT_MAX && sampi_minds_floor(member[i]->kind)) sampi_gather(row, -FLT_MAX);
-        status = sampi_filter_of(member[i]->kind)(row, member[i]);
-    }
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    bool sorted;
+    int known = sampi_known_members(plan, &sorted), status = known ? SAMP_OK : SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++)
+        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
     if (status) return status; /* none of these has a state that a draw changes */
     if (!row->id) sampi_gather(row, -FLT_MAX);
     for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
         if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
     samp_token_data_array cur = sampi_row_array(row);
-    if (member[known - 1]->kind == &SAMPI_TOP_K) sampi_sort_all(&cur);
-    s->perf.n_steps++;
+    if (sorted) sampi_sort_all(&cur);
     sampi_save_state(s);
-    for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
-    if (!status) status = sampi_check_selected(&cur);
-    if (!status) status = sampi_accept_selected(job, &cur, token);
-    return sampi_end_draw(s, status);
+    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_sampler *s = job->s;
     sampi_row row = sampi_row_of(job);
-    int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
-    if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
-        return sampi_draw_part_fast(job, member, n_members, &row, token);
-    if (job->logprobs && list[n - 1]->kind == &SAMPI_ADAPTIVE_P)
-        return SAMPI_DECLINED; /* it draws from other logits */
+    sampi_plan plan;
+    int i = 0, status = SAMP_OK;
+    sampi_plan_chain(&plan, s);
+    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
+    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+        return SAMPI_DECLINED;
     sampi_save_state(s);
-    for (; i < n && !status; i++) {
-        sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
-        sampi_fast_select select = list[i]->draft ? NULL : sampi_select_of(list[i]->kind);
-        if (row.floor > -FLT_MAX && sampi_minds_floor(list[i]->kind)) sampi_gather(&row, -FLT_MAX);
-        list[i]->at_position = s->position;
-        list[i]->at_ordinal = ordinal[list[i]->kind->draws];
-        status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
-        if (status == SAMP_OK) ordinal[list[i]->kind->draws]++;
-    }
+    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
     if (status == SAMPI_DECLINED && !row.id && (status = sampi_scan(&row)) == SAMP_OK) status = SAMPI_DECLINED;
-    if (status == SAMPI_DECLINED) {
+    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
         if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
         samp_token_data_array cur = sampi_row_array(&row);
-        s->perf.n_steps++;
-        status = sampi_check(&cur);
-        for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
-        if (!status) status = sampi_accept_selected(job, &cur, token);
+        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
+        *token = row.token;
         if (job->accept) status = samp_accept(&s->base, *token);
         if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
@@ -7157,7 +7327,8 @@ static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
     sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws | SAMPI_DRAWS_RATIO), 0, random);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO),
+                      0, random);
     for (size_t i = 0; i < cur->size; i++) {
         const samp_token_data *d = &cur->data[i];
         uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
@@ -7349,63 +7520,35 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
-static void sampi_cut_settings(const sampi_sampler *s, uint64_t *hash)
+/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. */
+static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
-    sampi_mix_float(hash, s->u.cut.p);
-    sampi_mix(hash, s->u.cut.min_keep);
+    for (int integers = 0; integers < 2; integers++)
+        for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+            const sampi_field *f = &SAMPI_FIELDS[i];
+            if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+            const void *at = (const char *)s + f->at;
+            switch (f->type) {
+                case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
+                case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
+                case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+            }
+        }
 }
-static void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.xtc.p);
-    sampi_mix_float(hash, s->u.xtc.t);
-    sampi_mix(hash, s->u.xtc.min_keep);
-}
-static void sampi_top_k_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix(hash, (uint32_t)s->u.top_k.k); }
-static void sampi_sigma_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix_float(hash, s->u.sigma.n); }
-static void sampi_temp_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.temp.t);
-    sampi_mix_float(hash, s->u.temp.delta);
-    sampi_mix_float(hash, s->u.temp.exponent);
-}
-static void sampi_mirostat_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.mirostat.tau);
-    sampi_mix_float(hash, s->u.mirostat.eta);
-    sampi_mix(hash, (uint32_t)s->u.mirostat.n_vocab);
-    sampi_mix(hash, (uint32_t)s->u.mirostat.m);
-}
-static void sampi_adaptive_p_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.adaptive.target);
-    sampi_mix_float(hash, s->u.adaptive.decay);
-}
+
 static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-    sampi_mix(hash, (uint32_t)s->u.bias.n_vocab);
-    sampi_mix(hash, (uint32_t)s->u.bias.n);
     for (int32_t i = 0; i < s->u.bias.n; i++) {
         sampi_mix(hash, (uint32_t)bias[i].token);
         sampi_mix_float(hash, bias[i].bias);
     }
-}
-static void sampi_penalties_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.penalties.repeat);
-    sampi_mix_float(hash, s->u.penalties.freq);
-    sampi_mix_float(hash, s->u.penalties.present);
-    sampi_mix(hash, s->u.penalties.ring.cap);
 }
 /* The breakers as the vocabulary spells them. */
 static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
     const sampi_head *head = sampi_dry_head(s);
-    sampi_mix_float(hash, s->u.dry.multiplier);
-    sampi_mix_float(hash, s->u.dry.base);
-    sampi_mix(hash, (uint32_t)s->u.dry.allowed);
-    sampi_mix(hash, s->u.dry.ring.cap);
     sampi_mix(hash, s->u.dry.n_tails);
     sampi_mix(hash, s->u.dry.n_heads);
     for (size_t i = 0; i < s->u.dry.n_tails; i++) {
@@ -7429,13 +7572,13 @@ static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
-typedef struct sampi_io {
+struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
     bool bad; /* once set, nothing more is looked at */
-} sampi_io;
+};
 
 /* An integer of n bytes: x if it is to be written, else what stands there. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
@@ -7571,67 +7714,31 @@ static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-typedef struct sampi_keeper {
-    const sampi_kind *kind;
-    void (*settings)(const sampi_sampler *, uint64_t *hash); /* or NULL: it has none */
-    void (*state)(sampi_sampler *, sampi_io *);              /* or NULL: none beyond position and random source */
-} sampi_keeper;
-
-static const sampi_keeper SAMPI_KEEPERS[] = {
-    { &SAMPI_LOGIT_BIAS, sampi_logit_bias_settings, NULL },
-    { &SAMPI_PENALTIES, sampi_penalties_settings, sampi_penalties_state },
-    { &SAMPI_DRY, sampi_dry_settings, sampi_dry_state },
-    { &SAMPI_TOP_N_SIGMA, sampi_sigma_settings, NULL },
-    { &SAMPI_TOP_K, sampi_top_k_settings, NULL },
-    { &SAMPI_TAIL_FREE, sampi_cut_settings, NULL },
-    { &SAMPI_TYPICAL, sampi_cut_settings, NULL },
-    { &SAMPI_TOP_P, sampi_cut_settings, NULL },
-    { &SAMPI_MIN_P, sampi_cut_settings, NULL },
-    { &SAMPI_XTC, sampi_xtc_settings, NULL },
-    { &SAMPI_TEMP, sampi_temp_settings, NULL },
-    { &SAMPI_TEMP_EXT, sampi_temp_settings, NULL },
-    { &SAMPI_SOFTMAX, NULL, NULL },
-    { &SAMPI_GREEDY, NULL, NULL },
-    { &SAMPI_DIST, NULL, NULL },
-    { &SAMPI_MIROSTAT, sampi_mirostat_settings, sampi_mirostat_state },
-    { &SAMPI_MIROSTAT_V2, sampi_mirostat_settings, sampi_mirostat_state },
-    { &SAMPI_ADAPTIVE_P, sampi_adaptive_p_settings, sampi_adaptive_p_state },
-    { &SAMPI_CHAIN, sampi_chain_settings, sampi_chain_state },
-    { &SAMPI_CUSTOM, NULL, NULL },
-};
-
-/* NULL: its state can't be kept. */
-static const sampi_keeper *sampi_keeper_of(const sampi_sampler *s)
-{
-    if (sampi_is_custom(s) && s->base.ctx) return NULL;
-    for (size_t i = 0; i < sizeof SAMPI_KEEPERS / sizeof SAMPI_KEEPERS[0]; i++)
-        if (SAMPI_KEEPERS[i].kind == s->kind) return &SAMPI_KEEPERS[i];
-    return NULL;
-}
-
+/* Nobody but its author knows what a custom sampler's context is. */
 static bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return sampi_keeper_of(s) != NULL;
+    return !sampi_is_custom(s) || !s->base.ctx;
 }
 
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
-    const sampi_keeper *keeper = sampi_keeper_of(s);
-    sampi_mix_text(hash, s->kind->name);
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_mix_text(hash, traits->name);
     sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
-    if (keeper->settings) keeper->settings(s, hash);
+    sampi_mix_fields(hash, s);
+    if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
-    const sampi_keeper *keeper = sampi_keeper_of(s);
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_io_u64(io, &s->position);
-    if (s->kind->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
-    if (keeper->state) keeper->state(s, io);
+    if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
@@ -7690,6 +7797,45 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     return SAMP_OK;
+}
+
+/* ---- the table of >>sampler, now that all it names is there ---- */
+
+/* clang-format off */
+/*                                               prepare  build  settings  accept  reset  state  take_over */
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL
+};
+static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
+    sampi_penalties_prepare, NULL, NULL,
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over
+};
+static const sampi_hooks SAMPI_DRY_HOOKS = {
+    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over
+};
+static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
+    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over
+};
+static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
+    NULL, NULL, NULL,
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over
+};
+static const sampi_hooks SAMPI_CHAIN_HOOKS = {
+    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL
+};
+/* clang-format on */
+
+static const sampi_traits *sampi_traits_of(sampi_kind kind)
+{
+    static const sampi_traits traits[SAMPI_N_KINDS] = {
+#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                      \
+    { name, draws, letter, step, flags, hooks, apply, llama, fast },
+        SAMPI_KINDS(SAMPI_KIND_TRAITS)
+#undef SAMPI_KIND_TRAITS
+    };
+    return &traits[kind];
 }
 
 /* ================================================================================================ >>operator
