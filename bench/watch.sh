@@ -13,7 +13,8 @@ mkdir -p "$dir" "$out"
 # bench.h comes from there too: its chains are written against that interface
 [ -f "$dir/sampling.h" ] || git archive "$rev" sampling.h bench tests | tar x -C "$dir"
 
-FLAGS="$CFLAGS -std=gnu11 -fopenmp"
+# functions on lines of the cache: where the linker puts them should not decide
+FLAGS="$CFLAGS -std=gnu11 -fopenmp -falign-functions=64"
 $CC $FLAGS -w -DSAMPLING_STATIC -DWATCH_SIDE=watch_old -I "$dir" -c bench/watch_shim.c -o "$out/old.o"
 $CC $FLAGS -w -DSAMPLING_STATIC -DWATCH_SIDE=watch_new -I . -c bench/watch_shim.c -o "$out/new.o"
 $CC $FLAGS -Wall -Wextra -Wpedantic -I . bench/bench_watch.c "$out/old.o" "$out/new.o" -o "$out/bench_watch" -lm
