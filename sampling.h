@@ -884,9 +884,6 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
-#ifndef __SIZEOF_INT128__
-#error "sampling.h: a 64-bit target with a 128-bit integer type is needed (gcc or clang on x86-64 or arm64)"
-#endif
 
 #ifdef __cplusplus
 #define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
@@ -897,8 +894,9 @@ SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and d
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
-SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_token_data_array, selected) == 16 &&
-                        offsetof(samp_token_data_array, sorted) == 24 && sizeof(samp_token_data_array) == 32,
+SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
+                        offsetof(samp_token_data_array, selected) == 2 * sizeof(void *) &&
+                        offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
 #if defined(__x86_64__) && !defined(SAMP_NO_SIMD)
@@ -914,8 +912,6 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
 #else
 #define SAMPI_ARM64 0
 #endif
-
-__extension__ typedef unsigned __int128 sampi_u128;
 
 /* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
 #define SAMPI_INLINE static inline __attribute__((always_inline))
@@ -1133,12 +1129,63 @@ static double sampi_powi(double x, int32_t n)
     return r;
 }
 
+/* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
+typedef struct sampi_u128 {
+    uint64_t hi, lo;
+} sampi_u128;
+
+static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither of the two can overflow */
+    uint64_t other = a0 * b1 + (uint32_t)cross;
+    sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
+    return product;
+}
+
+static inline sampi_u128 sampi_mul128(uint64_t a, uint64_t b)
+{
+#if defined(__SIZEOF_INT128__) && !defined(SAMPI_PORTABLE_128)
+    __extension__ typedef unsigned __int128 wide;
+    wide x = (wide)a * b;
+    sampi_u128 product = { (uint64_t)(x >> 64), (uint64_t)x };
+    return product;
+#else
+    return sampi_mul128_by_halves(a, b);
+#endif
+}
+
+static inline sampi_u128 sampi_add128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 sum = { a.hi + b.hi, a.lo + b.lo };
+    sum.hi += sum.lo < a.lo;
+    return sum;
+}
+
+static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 rest = { a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+    return rest;
+}
+
+/* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
+static inline double sampi_double_of_128(sampi_u128 x)
+{
+    if (x.hi == 0) return (double)x.lo;
+    int empty = __builtin_clzll(x.hi);
+    uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
+    top |= (x.lo << empty) != 0;
+    return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
+}
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
+
 /* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
-    sampi_u128 x = (sampi_u128)share * z;
-    return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
+    sampi_u128 x = sampi_mul128(share, z);
+    return x.hi + (x.lo != 0);
 }
 
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
@@ -1222,8 +1269,6 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     }
     return h;
 }
-
-static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -3568,9 +3613,11 @@ static uint64_t sampi_sigma_x(float max, float l, double scale)
     return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-static double sampi_sigma_of(uint64_t n, sampi_u128 sum, sampi_u128 squares, double scale)
+static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
 {
-    return sqrt((double)(squares * n - sum * sum)) / ((double)n * scale);
+    sampi_u128 by_n = sampi_mul128(squares.lo, n), square = sampi_mul128(sum, sum);
+    by_n.hi += squares.hi * n;
+    return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
 /* Its cut: keep l if max - l <= the result. */
@@ -3584,14 +3631,14 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
         if (!sampi_masked(l) && l < low) low = l;
     }
     double range = (double)*max - (double)low, scale = sampi_sigma_scale(range);
-    sampi_u128 sum = 0, squares = 0;
-    uint64_t n = 0;
+    sampi_u128 squares = { 0, 0 };
+    uint64_t sum = 0, n = 0;
     if (range == 0.0) return 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         if (sampi_masked(cur->data[i].logit)) continue;
         uint64_t x = sampi_sigma_x(*max, cur->data[i].logit, scale);
         sum += x;
-        squares += (sampi_u128)x * x;
+        squares = sampi_add128(squares, sampi_mul128(x, x));
         n++;
     }
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);

@@ -2128,10 +2128,10 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
     }
-    sampi_u128 squares = ((sampi_u128)st->sigma[1] << 40) + ((sampi_u128)st->sigma[2] << 21) + st->sigma[3];
+    sampi_u128 high = sampi_mul128(st->sigma[1], (uint64_t)1 << 40), squares = { 0, st->sigma[3] };
+    squares = sampi_add128(squares, sampi_add128(high, sampi_mul128(st->sigma[2], (uint64_t)1 << 21)));
     double reach = 0.0;
-    if (st->max != st->low)
-        reach = (double)step->a * sampi_sigma_of(st->n, (sampi_u128)st->sigma[0], squares, st->scale);
+    if (st->max != st->low) reach = (double)step->a * sampi_sigma_of(st->n, st->sigma[0], squares, st->scale);
     int32_t lo = sampi_key(-FLT_MAX) - 1,
             hi = sampi_key(st->max); /* the smallest logit within reach is in (lo, hi] */
     while ((int64_t)hi - lo > 1) {

@@ -222,9 +222,10 @@ static int64_t exact(const logits *l, params p)
         run += sampi_weight(0.0f, d[i] / p.temperature);
         sum[i] = run;
     }
-    sampi_u128 one = (sampi_u128)1 << 64;
-    sampi_u128 r = (uint64_t)ldexp((double)p.random, 64), rp = (uint64_t)ldexp((double)p.random * (double)p.topp, 64);
-    sampi_u128 a = (r * sum[p.topk - 1] + one - 1) >> 64, b = (rp * run + one - 1) >> 64, need = a < b ? a : b;
+    __extension__ typedef unsigned __int128 u128;
+    u128 one = (u128)1 << 64;
+    u128 r = (uint64_t)ldexp((double)p.random, 64), rp = (uint64_t)ldexp((double)p.random * (double)p.topp, 64);
+    u128 a = (r * sum[p.topk - 1] + one - 1) >> 64, b = (rp * run + one - 1) >> 64, need = a < b ? a : b;
     size_t i = 0, first, n = 1;
     while (sum[i] < need) i++;
     if (l->dtype != SAMP_F64) return (int64_t)order[i];
