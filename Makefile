@@ -272,6 +272,10 @@ deps:
 need-deps:
 	@sh tests/deps.sh check || sh tests/deps.sh install
 
+## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
+toc:
+	@awk -f tests/toc.awk sampling.h sampling_gpu.h
+
 ## format: apply .clang-format to every C file
 format:
 	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
@@ -285,4 +289,4 @@ $(B) $(B)/san $(GPU):
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
-        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch deps need-deps format clean
+        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch toc deps need-deps format clean
