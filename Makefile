@@ -276,6 +276,10 @@ need-deps:
 toc:
 	@awk -f tests/toc.awk sampling.h sampling_gpu.h
 
+## budget: what including the header costs: seconds of the compiler, bytes of code (gcc 12, -O2)
+budget: | $(B)
+	@CC=gcc sh tests/budget.sh $(B)/budget
+
 ## format: apply .clang-format to every C file
 format:
 	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
@@ -289,4 +293,4 @@ $(B) $(B)/san $(GPU):
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
-        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch toc deps need-deps format clean
+        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch toc budget deps need-deps format clean
