@@ -259,6 +259,10 @@ bench-peer: $(B)/bench_peer
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
+## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
+bench-watch:
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
+
 # ---------------------------------------------------------------------------------------------------- tools
 
 ## deps: install what the tests need (Debian packages, with sudo if not root)
@@ -267,6 +271,14 @@ deps:
 
 need-deps:
 	@sh tests/deps.sh check || sh tests/deps.sh install
+
+## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
+toc:
+	@awk -f tests/toc.awk sampling.h sampling_gpu.h
+
+## budget: what including the header costs: seconds of the compiler, bytes of code (gcc 12, -O2)
+budget: | $(B)
+	@CC=gcc sh tests/budget.sh $(B)/budget
 
 ## format: apply .clang-format to every C file
 format:
@@ -281,4 +293,4 @@ $(B) $(B)/san $(GPU):
 
 .PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
-        test-sanitize test-valgrind parity parity-small ci bench bench-peer deps need-deps format clean
+        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch toc budget deps need-deps format clean
