@@ -3046,9 +3046,14 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, co
 }
 
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler. A sampler is one heap block: this record, then up to four arrays ("parts")
-   found by their offset, so that a copy of the bytes is a clone. Chains also own their members, and whatever
-   samp_sample was called on owns the array of candidates. */
+   The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
+   follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+
+   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
+   that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
+   samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
+   the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
+   after all that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
 
@@ -3154,18 +3159,24 @@ enum {
     SAMPI_IF_ON = 128       /* in the default order only if its values switch it on */
 };
 
-/* What a kind has beyond numbers. Each may be NULL. */
+/* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
+     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler is
+     to
+                be made of it; else what takes a walk over the vocabulary is left out
+     build      fill the parts of a new sampler
+     settings   the parts' share of the fingerprint
+     accept     a token was chosen;  reset: the state as new
+     state      the state to bytes, or back (>>state)
+     take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
+                only the chain's samp_prev tells what was accepted */
 typedef struct sampi_hooks {
-    void (*prepare)(sampi_sampler *,
-                    bool make);     /* of a record with good fields: check the rest, size the parts. Only if
-                                                    a sampler is to be made of it, what takes a walk over a vocabulary */
-    void (*build)(sampi_sampler *); /* fill the parts of a new sampler */
-    void (*settings)(const sampi_sampler *, uint64_t *hash); /* its parts' share of the fingerprint */
-    void (*accept)(sampi_sampler *, samp_token);             /* a token was chosen */
-    void (*reset)(sampi_sampler *);                          /* its state as new */
-    void (*state)(sampi_sampler *, sampi_io *);              /* its state to bytes or back: see >>state */
+    void (*prepare)(sampi_sampler *, bool make);
+    void (*build)(sampi_sampler *);
+    void (*settings)(const sampi_sampler *, uint64_t *hash);
+    void (*accept)(sampi_sampler *, samp_token);
+    void (*reset)(sampi_sampler *);
+    void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
-    /* the state of `old`, the same sampler with other values; NULL: there was none at work, only the chain's samp_prev */
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */
@@ -3181,7 +3192,10 @@ typedef struct sampi_traits {
     int (*fast)(sampi_row *, sampi_sampler *);
 } sampi_traits;
 
+/* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
+
+/* ---- the record ---- */
 
 /* What apply may change; kept before each call, put back if it fails. */
 typedef struct sampi_state {
@@ -3191,12 +3205,14 @@ typedef struct sampi_state {
     uint64_t drawn;     /* mt19937 outputs so far */
 } sampi_state;
 
-/* The last `cap` tokens; the array is part 0 of a sampler (or a chain's prev). */
+/* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
+   penalties and dry, and prev of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a number that belongs to it. */
+/* A token and a number that belongs to it: how often it is in a window (penalties), or how long the repetition is that
+   it would continue (dry). */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
@@ -3220,12 +3236,13 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
-/* What samp_sample works in: one heap block. */
+/* The logit that a token has in place of the one in a dense row (>>fast). */
 typedef struct sampi_change {
     samp_token id;
     float x;
 } sampi_change;
 
+/* What samp_sample works in: one heap block, made by samp_reserve. Who may write what, and when, is told in >>fast. */
 typedef struct sampi_work {
     void *block;
     size_t n;                   /* the vocabulary it is for */
@@ -3239,24 +3256,24 @@ typedef struct sampi_work {
 } sampi_work;
 
 struct sampi_sampler {
-    samp_sampler base; /* must be first */
+    samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
     samp_rng_kind rng;
-    uint64_t seed, position;
-    sampi_sampler *owner; /* the chain it is in, or NULL */
-    size_t serial;        /* no other sampler has it; */
-    uint64_t n_edits;     /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;      /* its row in the batch under way */
+    uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
+    sampi_sampler *owner;    /* the chain it is in, or NULL */
+    size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
+    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch;  /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
-    sampi_state now, before;
-    sampi_work work;              /* of the sampler that samp_sample was called on */
-    size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
+    sampi_state now, before;         /* before: as the draw under way found it */
+    sampi_work work;                 /* of the sampler that samp_sample was called on */
+    size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
         struct {
             float p;
@@ -3398,6 +3415,7 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
+/* As a double, which holds floats and int32 exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
 static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 {
     const char *at = (const char *)s + f->at;
@@ -3412,50 +3430,56 @@ static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
-/* The default, to where a field of this type stands. */
+/* Write the default of a field to where it stands, in a sampler or in samp_params. */
 static void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
     int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
     size_t n = 0;
-    memcpy(to,
-           f->type == SAMPI_FLOAT   ? (void *)&x
-           : f->type == SAMPI_INT32 ? (void *)&i
-                                    : (void *)&n,
-           sampi_field_bytes(f));
+    switch (f->type) {
+        case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
+        case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
+        case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
+    }
 }
 
 /* ---- the record's parts, and its owners ---- */
 
+/* Part i, to read or to write: whoever has the sampler has its parts. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* s has changed, and so have the chains it is in: these may have members at work in several threads. */
+/* Every public function that changes s calls this first. s has changed, and so have the chains it is in; these may have
+   members at work in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as
+   the number stays. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
 }
 
+/* A number that no sampler of this process had before. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
-/* Has it room for a random source of its own? Not if it carries an error. */
+/* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
+   but there always, since samp_set_rng must not allocate. */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* The random source at the seed. Only samplers that draw have one; it is their part 0. */
+/* The random source back to the seed. Philox has no state but the position. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
+/* All state as in a new sampler: what samp_reset and the making have in common. */
 static void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -3479,7 +3503,8 @@ static sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* The first requirement that fails decides. */
+/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails decides,
+   as samp_status promises one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -3487,7 +3512,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Do a kind's values switch it off? */
+/* Do its values switch it off? As the rows of the table say. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
@@ -3509,7 +3534,8 @@ static void sampi_prepare(sampi_sampler *t, bool make)
         const sampi_field *f = &SAMPI_FIELDS[i];
         if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
         double x = sampi_field_value(t, f);
-        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo, zero = f->how & SAMPI_OR_ZERO && x == 0.0;
+        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
+        bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
         sampi_require(t, x == x, SAMP_E_NAN, f->param);
         sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
     }
@@ -3519,7 +3545,8 @@ static void sampi_prepare(sampi_sampler *t, bool make)
 
 static const samp_sampler_i *sampi_builtin(void);
 
-/* The record, good or with its error, as a sampler; NULL: no memory. */
+/* The record t moves to the heap: one block with its parts behind it. A record with an error becomes a sampler too, one
+   that carries it and has no parts. NULL: no memory. */
 static samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -3537,7 +3564,7 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s;
+        s->base.ctx = s; /* of a custom sampler it is the user's */
     }
     if (s->status) return &s->base;
     if (hooks->build) hooks->build(s);
@@ -3560,7 +3587,7 @@ static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, ui
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Returns the token that falls out, or -1. */
+/* Put x in, the newest. Returns the token that falls out, or -1 (of a window of 0, x itself). */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -3574,7 +3601,8 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Where a token is, or belongs, among n records in order of their first members, tokens; size: bytes of a record. */
+/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
+   record. One search for all lists: counts, breakers' heads, changes of a row. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -3607,8 +3635,9 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Change the logits of the tokens in a list: at once if they all stand at data[id], else by looking up each
-   candidate. */
+/* Change the logits of the tokens in a list, for penalties and dry: at once if they all stand at data[id], as in an
+   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
+   others. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -4664,6 +4693,7 @@ typedef struct sampi_text {
     size_t size, len;
 } sampi_text;
 
+/* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
 static void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
@@ -4690,7 +4720,8 @@ static void sampi_put_i64(sampi_text *t, int64_t x)
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does. */
+/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by tens
+   may round the other way. */
 static void sampi_put_float(sampi_text *t, float value)
 {
     double x = fabs((double)value);
@@ -4751,6 +4782,7 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
+/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!' error. */
 static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -5192,7 +5224,12 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 }
 
 /* =================================================================================================== >>chain
-   Applying, accepting, copying: one sampler or many. */
+   What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
+   sampler. Out: a status, and either all of the change or none.
+
+   A chain is walked recursively, for it may hold chains. The one thing to know: an apply first notes the state of every
+   member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
+   it back; accepting tells custom samplers first, since only they can refuse. */
 
 /* Does an apply use random numbers, so that the position moves? */
 static bool sampi_draws(const sampi_sampler *s)
@@ -5202,6 +5239,7 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
+/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. */
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -5214,11 +5252,14 @@ static void sampi_restore_state(sampi_sampler *s)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
     if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
-    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed); /* rare, so the way back may be long */
+    /* mt19937 can't go backwards: from the seed on again. Draws fail rarely, so the way may be long. */
+    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
-/* Apply s as part of the draw number `position`; ordinal [kind] counts the samplers of each kind that have been applied in it so far. */
+/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
+   each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
+   random counter. A custom sampler, and one that is off, counts for nothing. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -5239,7 +5280,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
-/* Is what was selected a token? */
+/* Is what was selected a token? UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
@@ -5274,7 +5315,8 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
-/* Custom samplers are told first: only they can refuse, and then the built-in ones have not changed. */
+/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in ones
+   have not changed. Those that are off are not told: what they had to learn is in the chain's prev. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -5301,6 +5343,7 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return status;
 }
 
+/* A custom sampler's own name, if it has one, stands before that of its kind. */
 SAMP_API const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
@@ -5334,7 +5377,7 @@ SAMP_API void samp_free(samp_sampler *sampler)
     SAMP_FREE(s);
 }
 
-/* Samplers outside of chains are called through these, so that iface is never NULL. */
+/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
@@ -5354,13 +5397,15 @@ SAMP_API samp_sampler *samp_chain_init(void)
     return chain;
 }
 
+/* A chain keeps the first error that adding to it had. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Put s at the end, as it is; frees it if there is no memory. */
+/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory, for a
+   chain owns what it was given. */
 static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -5388,7 +5433,7 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
     }
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE;
+        if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     sampi_edited(s);
@@ -5424,7 +5469,8 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 
 /* ---- other parameters for a chain that is at work ---- */
 
-/* The sampler number `nth` of its kind in a chain, or NULL. */
+/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new are
+   paired by kind and ordinal. */
 static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
 {
     for (int32_t i = 0; i < c->u.chain.n; i++)
@@ -5496,7 +5542,7 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
         sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
     }
     if (!status) {
-        sampi_chain old = c->u.chain;
+        sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
         c->u.chain.item = fresh->u.chain.item;
         c->u.chain.n = fresh->u.chain.n;
         c->u.chain.cap = fresh->u.chain.cap;
@@ -5530,6 +5576,7 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
 
 /* ---- copying ---- */
 
+/* By the user's clone, which returns a sampler of its own making. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -5541,6 +5588,7 @@ static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     return sampi_new(&t);
 }
 
+/* Member by member; NULL, and nothing left behind, if memory runs out. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -5572,9 +5620,9 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size);
+    memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work);
+    memset(&c->work, 0, sizeof c->work); /* it would be freed twice */
     c->draft = NULL;
     c->owner = NULL;
     c->serial = sampi_next_serial();
@@ -7503,15 +7551,16 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
    A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
-   members' parts. One function per kind counts, writes, checks and reads its part, so there is one place that knows
-   the form; loading checks all the bytes before it reads the first. What can be derived (counts from a window) is not
-   stored but made again. */
+   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
+   so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
+   derived (counts from a window) is not stored but made again. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ---- */
 
+/* One more number into a fingerprint. A chain of checksums: order matters, and 0 counts. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     uint64_t pair[2] = { *hash, x };
@@ -7536,6 +7585,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
+/* The entries, behind their number, which is a field. */
 static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -7561,6 +7611,7 @@ static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
 
+/* Every member's settings, in order, and the length of prev. */
 static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -7649,6 +7700,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 
 /* ---- the kinds ---- */
 
+/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
 static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
 {
     for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
@@ -7722,6 +7774,7 @@ static bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx;
 }
 
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. */
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -7733,6 +7786,7 @@ static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
+/* A sampler's part of the bytes, in whatever direction io goes. */
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -7757,6 +7811,7 @@ static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
     if (!io->bad) sampi_io_part(s, io);
 }
 
+/* What speaks against keeping the state of s, or of one of its members. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
@@ -7792,7 +7847,7 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
     if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
-    io.mode = SAMPI_READ;
+    io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
