@@ -2842,9 +2842,20 @@ SAMP_API int samp_isa_force(const char *name)
 }
 
 /* =================================================================================================== >>array
-   What samplers share: checks, order, sums. */
+   What samplers share when they go step by step: checks, the order of candidates, sums over them, and cuts. In comes
+   the array of candidates that samp_apply was given or samp_sample made, in any order; each function changes it in
+   place or only reads it.
 
-/* Every built-in sampler begins with this. */
+   Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
+   candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
+   `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
+   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+
+   The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
+   That is why these functions may sort or not as it suits them. */
+
+/* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
+   one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
 static int sampi_check(const samp_token_data_array *cur)
 {
     if (!cur->data) return SAMP_E_NULL;
@@ -2859,18 +2870,21 @@ static int sampi_check(const samp_token_data_array *cur)
     return any ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. */
+/* ---- order ---- */
+
+/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. It is
+   total as long as no id is there twice, so any way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* for the score */
+    double max, mean; /* for the score: of the row, as sampi_typical_score and its like need them */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-static bool sampi_before(const sampi_order *o, const samp_token_data *a, const samp_token_data *b)
+static bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
-    if (o->score) {
-        double x = o->score(o, a), y = o->score(o, b);
+    if (order->score) {
+        double x = order->score(order, a), y = order->score(order, b);
         if (x != y) return x < y;
     }
     return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
@@ -2883,100 +2897,128 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-static void sampi_insertion_sort(const sampi_order *o, samp_token_data *d, size_t n)
+/* For the short pieces that sampi_sort_part, and typical's search on the fast path, end with. */
+static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         samp_token_data x = d[i];
         size_t j = i;
-        for (; j > 0 && sampi_before(o, &x, &d[j - 1]); j--) d[j] = d[j - 1];
+        for (; j > 0 && sampi_before(order, &x, &d[j - 1]); j--) d[j] = d[j - 1];
         d[j] = x;
     }
 }
 
-static void sampi_heap_sort(const sampi_order *o, samp_token_data *d, size_t n)
+/* The step of sampi_heap_sort: d[root] goes down among d[.. end) until neither child comes behind it. */
+static void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
-    for (size_t start = n / 2, end = n; end > 1;) {
-        if (start > 0)
-            start--;
-        else
-            sampi_swap(&d[0], &d[--end]);
-        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            if (child + 1 < end && sampi_before(o, &d[child], &d[child + 1])) child++;
-            if (!sampi_before(o, &d[root], &d[child])) break;
-            sampi_swap(&d[root], &d[child]);
-        }
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= end) return;
+        if (child + 1 < end && sampi_before(order, &d[child], &d[child + 1])) child++;
+        if (!sampi_before(order, &d[root], &d[child])) return;
+        sampi_swap(&d[root], &d[child]);
+        root = child;
     }
 }
 
-/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3. */
-static size_t sampi_partition(const sampi_order *o, samp_token_data *d, size_t n)
+/* Where quicksort's pivots have been bad for too long (its callers count): n log n whatever the array is like. The
+   top of the heap is the last in order. */
+static void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
+{
+    for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
+    for (size_t end = n; end > 1; end--) {
+        sampi_swap(&d[0], &d[end - 1]);
+        sampi_sift_down(order, d, 0, end - 1);
+    }
+}
+
+/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3.
+   */
+static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size_t n)
 {
     size_t mid = n / 2, last = n - 1;
-    if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
-    if (sampi_before(o, &d[last], &d[mid])) {
+    if (sampi_before(order, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+    if (sampi_before(order, &d[last], &d[mid])) {
         sampi_swap(&d[last], &d[mid]);
-        if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+        if (sampi_before(order, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
     }
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
-    for (size_t i = 0, j = n;;) {
+    size_t i = 0, j = n;
+    for (;;) { /* no check of the ends: the pivot stops both at first, and later what has been swapped */
         do j--;
-        while (sampi_before(o, &pivot, &d[j]));
-        while (sampi_before(o, &d[i], &pivot)) i++;
+        while (sampi_before(order, &pivot, &d[j]));
+        while (sampi_before(order, &d[i], &pivot)) i++;
         if (i >= j) return j + 1;
-        sampi_swap(&d[i++], &d[j]);
+        sampi_swap(&d[i], &d[j]);
+        i++;
     }
 }
 
-/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order. `depth` bounds the bad
-   cases. */
-static void sampi_sort_part(const sampi_order *o, samp_token_data *d, size_t n, size_t k, int depth)
+/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
+   behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
+   sampi_sort calls it, and the GPU's host for the rows that are sorted there. */
+static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
-        if (depth-- == 0) {
-            sampi_heap_sort(o, d, n);
+        if (depth == 0) {
+            sampi_heap_sort(order, d, n);
             return;
         }
-        size_t m = sampi_partition(o, d, n);
-        if (m < k) sampi_sort_part(o, d + m, n - m, k - m, depth);
+        depth--;
+        size_t m = sampi_partition(order, d, n);
+        if (m < k) sampi_sort_part(order, d + m, n - m, k - m, depth);
         n = m;
     }
-    sampi_insertion_sort(o, d, n);
+    sampi_insertion_sort(order, d, n);
 }
 
-static void sampi_sort(const sampi_order *o, samp_token_data_array *cur, size_t k)
+/* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
+static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
-    if (cur->sorted && !o->score) return;
-    sampi_sort_part(o, cur->data, cur->size, k, 64);
-    cur->sorted = !o->score && k >= cur->size;
+    if (cur->sorted && !order->score) return;
+    sampi_sort_part(order, cur->data, cur->size, k, 64);
+    cur->sorted = !order->score && k >= cur->size;
     cur->selected = -1;
 }
 
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
-/* A new, smaller size: what was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
-/* A monotone change of the logits may have made ties whose ids are in the wrong order. */
+/* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
+   ties whose ids are in the wrong one: then `sorted` becomes false. */
 static void sampi_recheck_order(samp_token_data_array *cur)
 {
-    const samp_token_data *d = cur->data;
-    for (size_t i = 1; i < cur->size && cur->sorted; i++)
-        cur->sorted = d[i - 1].logit > d[i].logit || (d[i - 1].logit == d[i].logit && d[i - 1].id < d[i].id);
+    if (!cur->sorted) return;
+    for (size_t i = 1; i < cur->size; i++) {
+        if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i - 1], &cur->data[i])) continue;
+        cur->sorted = false;
+        return;
+    }
 }
 
+/* Where the first in order is. */
 static size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
-    for (size_t i = 1; i < cur->size && !cur->sorted; i++)
+    if (cur->sorted) return 0;
+    for (size_t i = 1; i < cur->size; i++)
         if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &cur->data[best])) best = i;
     return best;
 }
 
+/* Where a token is, or size if it has been dropped. Before the first cut it nearly always stands at its own id. */
+static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
+{
+    size_t at = (size_t)token;
+    if (at < cur->size && cur->data[at].id == token) return at;
+    for (at = 0; at < cur->size; at++)
+        if (cur->data[at].id == token) break;
+    return at;
+}
+
+/* ---- sums ---- */
+
+/* How many a cut may keep: masked candidates don't count for min_keep, k or ln n. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -2984,7 +3026,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* Call the kernels on the logits of an array, a piece at a time. */
+/* The kernels want plain floats: x [SAMPI_TILE] = the logits from `at` on. Returns how many, at most a tile. */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -2992,57 +3034,104 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
+/* The sums with weights relative to a maximum that the array may not contain: typical's search on the fast path sums
+   parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
-    sampi_sums r = { max, 0, 0, 0, 0 };
+    sampi_sums sums = { max, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, true, &r);
+        sampi_use()->sums(x, n, 1.0f, sums.max, INFINITY, true, &sums);
     }
-    return r;
+    return sums;
 }
 
+/* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
 static sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z. */
-static double sampi_entropy(const sampi_sums *r)
+/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). */
+static double sampi_entropy(const sampi_sums *sums)
 {
-    return sampi_ln((double)r->z / (double)SAMPI_ONE) + (double)r->s / (double)r->z;
+    return sampi_ln((double)sums->z / (double)SAMPI_ONE) + (double)sums->s / (double)sums->z;
 }
 
-/* p of all candidates, by the sums of the row. */
-static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r)
+/* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
+static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->probs(x, n, r->max, (double)r->z, p);
+        sampi_use()->probs(x, n, sums->max, (double)sums->z, p);
         for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
 }
 
-/* Sort until the first k in order hold the mass `need` and at least min_keep tokens, and keep these. */
-static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, const sampi_sums *r, uint64_t need,
-                            size_t min_keep)
+/* ---- cuts ---- */
+
+/* The end of every cut: a new, smaller size. What was selected may be gone. */
+static void sampi_resize(samp_token_data_array *cur, size_t size)
 {
-    size_t keep = 0, least = min_keep < r->n ? min_keep : r->n;
+    if (size != cur->size) cur->selected = -1;
+    cur->size = size;
+}
+
+/* Keep the first k in order, and in order. */
+static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+{
+    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_resize(cur, k);
+    cur->sorted = true;
+}
+
+/* Keep the tokens with l >= floor where they are; but if these are fewer than min_keep, or none, the first min_keep
+   (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
+static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= floor;
+    if (count < min_keep || count == 0) {
+        if (min_keep == 0) min_keep = 1;
+        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size);
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
+        if ((double)cur->data[i].logit >= floor) cur->data[kept++] = cur->data[i];
+    sampi_resize(cur, kept);
+}
+
+/* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
+   not enough. */
+static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
+                                     size_t min_keep)
+{
+    uint64_t mass = 0;
+    for (size_t i = 0; i < k; i++) {
+        mass += sampi_weight(max, cur->data[i].logit);
+        if (mass >= required && i + 1 >= min_keep) return i + 1;
+    }
+    return 0;
+}
+
+/* The cut of top_p and typical: keep the shortest beginning of the order that holds the mass `required` (at most
+   sums->z) and at least min_keep tokens, and set p. Most nuclei are short, so 64 are sorted first, and eight times as
+   many until they are enough. */
+static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
+                            uint64_t required, size_t min_keep)
+{
+    size_t keep = 0;
+    if (min_keep > sums->n) min_keep = sums->n;
     for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > r->n) k = r->n;
-        sampi_sort(o, cur, k);
-        uint64_t mass = 0;
-        for (size_t i = 0; i < k && keep == 0; i++) {
-            mass += sampi_weight(r->max, cur->data[i].logit);
-            if (mass >= need && i + 1 >= least) keep = i + 1;
-        }
-        if (k == r->n) break; /* need <= z, so the last round always finds it */
+        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the mass sums->z */
+        sampi_sort(order, cur, k);
+        keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
     sampi_resize(cur, keep);
-    sampi_set_p(cur, r);
-    cur->sorted = !o->score;
+    sampi_set_p(cur, sums);
+    cur->sorted = !order->score;
 }
 
 /* ================================================================================================= >>sampler
@@ -3656,9 +3745,18 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 }
 
 /* ================================================================================================== >>logits
-   Samplers that change logits of a few tokens. */
+   Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
+   their logits, and leaves the array unsorted. A token that is masked stays masked (only a bias of -infinity masks
+   more), and what overflows becomes +-FLT_MAX, so that a row of numbers stays one.
 
-/* ---- logit_bias ---- */
+   Of each sampler: build fills its parts once, when it is made (the constructor's pointers are gone afterwards);
+   reset and accept are the only ones that change its window of tokens; apply does the step on an array; change is the
+   new logit of one token. The fast path and the GPU take the lists and the changes from here (sampi_penalties_list,
+   sampi_dry_list, sampi_bias_change, ...), so a token's new logit is computed in one way only.
+
+   The one thing to know: the lists are sorted by token, and sampi_patch relies on it. */
+
+/* ---- logit_bias: part 0 is the list, as given ---- */
 
 static void sampi_logit_bias_build(sampi_sampler *s)
 {
@@ -3668,13 +3766,12 @@ static void sampi_logit_bias_build(sampi_sampler *s)
 
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
+/* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
     for (int32_t i = 0; i < s->u.bias.n; i++) {
-        size_t at = (size_t)bias[i].token;
-        if (at >= cur->size || cur->data[at].id != bias[i].token)
-            for (at = 0; at < cur->size && cur->data[at].id != bias[i].token;) at++;
+        size_t at = sampi_find_candidate(cur, bias[i].token);
         if (at == cur->size || sampi_masked(cur->data[at].logit)) continue;
         cur->data[at].logit = sampi_bias_change(cur->data[at].logit, bias[i].bias);
     }
@@ -3682,7 +3779,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- penalties ---- */
+/* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
 
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
@@ -3691,22 +3788,31 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
+/* The counts follow the window, so that apply need not look at the window at all. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
     if (old >= 0) {
         uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
-        if (--list[i].count == 0) memmove(&list[i], &list[i + 1], (--s->u.penalties.n - i) * sizeof *list);
+        list[i].count--;
+        if (list[i].count == 0) {
+            s->u.penalties.n--;
+            memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+        }
     }
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
+/* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
+   subtraction itself; rounded, since the sum must not become an fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
+/* The repetition penalty divides what is above 0 and multiplies what is below (Hugging Face's rule for CTRL's
+   penalty), so that with repeat > 1 it always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -3720,27 +3826,56 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- dry ---- */
+/* ---- dry ("don't repeat yourself") ----
+   A token that would make the end of the text repeat something longer than `allowed` tokens loses multiplier *
+   base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
+   then heads.
+
+   A breaker is a text across which no repetition is seen ("\n", or a word before each speaker's turn). In tokens it
+   may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
+   a beginning of one; its tail is what remains of the breaker, in tokens. */
 
 #define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
 #define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* Text to tokens by the vocabulary's tokenizer, or by greedy longest match: how many, or -1 if no tokens spell it. */
+static size_t sampi_breaker_length(const char *text)
+{
+    size_t n = strlen(text);
+    return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
+}
+
+/* The longest token that text [n] begins with, and its length in *n_best (0: none). */
+static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
+{
+    samp_token best = -1;
+    *n_best = 0;
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len;
+        const char *bytes = v->token_bytes(v, t, &len);
+        if (len <= *n_best || len > n || memcmp(bytes, text, len) != 0) continue;
+        *n_best = len;
+        best = t;
+    }
+    return best;
+}
+
+/* A tail's text to tokens, by the vocabulary's tokenizer or by greedy longest match: out [<= n_max] and how many, or
+   -1 if no tokens spell it. What is longer than n_max is cut off. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
-    int32_t n_out = v->tokenize ? v->tokenize(v, text, n, out, n_max) : 0;
-    if (v->tokenize) return n_out > 0 ? n_out : -1;
+    int32_t n_out = 0;
+    if (v->tokenize) {
+        n_out = v->tokenize(v, text, n, out, n_max);
+        return n_out > 0 ? n_out : -1;
+    }
     while (n > 0 && n_out < n_max) {
-        size_t best = 0;
-        for (samp_token t = 0; t < v->n_vocab; t++) {
-            size_t len;
-            const char *bytes = v->token_bytes(v, t, &len);
-            if (len <= best || len > n || memcmp(bytes, text, len) != 0) continue;
-            best = len;
-            out[n_out] = t;
-        }
-        if (best == 0) return -1;
-        n_out++, text += best, n -= best;
+        size_t len;
+        samp_token token = sampi_longest_token(v, text, n, &len);
+        if (len == 0) return -1;
+        out[n_out] = token;
+        n_out++;
+        text += len;
+        n -= len;
     }
     return n_out;
 }
@@ -3752,9 +3887,19 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
+static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
+{
+    if (heads) {
+        heads[n].token = token;
+        heads[n].tail = tail;
+    }
+    return n + 1;
+}
+
 /* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
-   in order of ids. tails_before: how many tails the breakers before this one have; one for each proper suffix of a
-   breaker. heads may be NULL to count only. */
+   in order of ids, and return how many. tails_before: how many tails the breakers before this one have; one for each
+   proper suffix of a breaker. The constructor calls it with heads NULL to count, for it walks over the whole
+   vocabulary and the room must be known; sampi_dry_build then lets it fill them. */
 static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers, sampi_head *heads)
 {
     size_t n = 0;
@@ -3763,17 +3908,13 @@ static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, s
         const char *bytes = v->token_bytes(v, t, &len);
         int32_t tails_before = 0;
         for (size_t b = 0; b < n_breakers; b++) {
-            size_t n_text = strlen(breaker[b]);
-            if (n_text > SAMPI_BREAKER_MAX) n_text = SAMPI_BREAKER_MAX;
+            size_t n_text = sampi_breaker_length(breaker[b]);
             if (sampi_contains(bytes, len, breaker[b], n_text)) {
-                if (heads) heads[n].token = t, heads[n].tail = -1;
-                n++;
+                n = sampi_add_head(heads, n, t, -1);
             } else {
-                for (size_t k = 1; k < n_text && k <= len; k++) {
-                    if (memcmp(bytes + len - k, breaker[b], k) != 0) continue;
-                    if (heads) heads[n].token = t, heads[n].tail = tails_before + (int32_t)k - 1;
-                    n++;
-                }
+                for (size_t k = 1; k < n_text && k <= len; k++)
+                    if (memcmp(bytes + len - k, breaker[b], k) == 0)
+                        n = sampi_add_head(heads, n, t, tails_before + (int32_t)k - 1);
             }
             tails_before += (int32_t)n_text - 1;
         }
@@ -3781,18 +3922,20 @@ static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, s
     return n;
 }
 
+/* [n_heads], sorted by token: behind the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
 static void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
     for (size_t b = 0; b < s->u.dry.n_from; b++) {
         const char *text = s->u.dry.from[b];
-        size_t n = strlen(text) < SAMPI_BREAKER_MAX ? strlen(text) : SAMPI_BREAKER_MAX;
+        size_t n = sampi_breaker_length(text);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
@@ -3807,66 +3950,95 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
 }
 
+/* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
+static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
+{
+    return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
+}
+
 /* The first head with this token; heads are sorted by token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* How many tokens back a repetition may reach: to behind the nearest breaker. */
-static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+/* Do the tokens after the one `back` places ago go on with this tail? */
+static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    for (int32_t k = 0; k < tail->n; k++)
+        if (tail->token[k] != sampi_dry_token(s, back - 1 - k)) return false;
+    return true;
+}
+
+/* The length of the longest tail that a breaker beginning `back` places ago has there: 0 if the token contains one,
+   -1 if none is complete. */
+static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
+{
     const sampi_head *head = sampi_dry_head(s);
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
-    const sampi_ring *ring = &s->u.dry.ring;
-    for (int32_t i = 0; i < n; i++) {
-        samp_token t = sampi_ring_at(ring, token, (uint32_t)i);
-        int32_t longest = -1;
-        for (size_t h = sampi_dry_find(s, t); h < s->u.dry.n_heads && head[h].token == t; h++) {
-            int32_t len = head[h].tail < 0 ? 0 : tail[head[h].tail].n, k = 0;
-            if (len <= longest || len > i) continue; /* a tail that no tokens spell has length -1 */
-            while (k < len && tail[head[h].tail].token[k] == sampi_ring_at(ring, token, (uint32_t)(i - 1 - k))) k++;
-            if (k == len) longest = len;
-        }
-        if (longest >= 0) return i - longest;
+    samp_token token = sampi_dry_token(s, back);
+    int32_t longest = -1;
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        bool whole = head[h].tail < 0;
+        int32_t len = whole ? 0 : tail[head[h].tail].n;
+        if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
+        if (whole || sampi_dry_tail_follows(s, &tail[head[h].tail], back)) longest = len;
+    }
+    return longest;
+}
+
+/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t back = 0; back < n; back++) {
+        int32_t tail = sampi_dry_breaker_at(s, back);
+        if (tail >= 0) return back - tail;
     }
     return n;
 }
 
-/* z[k] = the length of the common suffix of the window and the window k tokens ago, at most limit (Z algorithm). */
-static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *z)
+/* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
+   the Z algorithm (Gusfield 1997) over the text read from its end, n steps in all. What it has matched farthest,
+   [left, right), equals the newest right - left tokens, so inside of it a length found before can be taken over. */
+static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
-    const sampi_ring *ring = &s->u.dry.ring;
-    for (int32_t k = 1, left = 0, right = 0; k < n; k++) { /* [left, right) matches the newest right - left tokens */
-        int32_t len = k < right ? z[k - left] : 0;
-        if (k < right && len < right - k) {
-            z[k] = len;
+    int32_t left = 0, right = 0;
+    for (int32_t k = 1; k < n; k++) {
+        if (k < right && length[k - left] < right - k) {
+            length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n &&
-               sampi_ring_at(ring, token, (uint32_t)end) == sampi_ring_at(ring, token, (uint32_t)(end - k)))
-            end++;
-        left = k, right = end;
-        z[k] = end - k < limit ? end - k : limit;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        left = k;
+        right = end;
+        length[k] = end - k < limit ? end - k : limit;
     }
 }
 
-static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+/* Is this token a breaker itself? It is never punished then. */
+static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
-    for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
-        if (head[h].tail < 0) return 0.0f;  /* a breaker itself is never punished */
-    const float ln_float_max = 88.7228391f; /* base^power stays within a float */
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++)
+        if (head[h].tail < 0) return true;
+    return false;
+}
+
+/* How far the logit of a token falls, entry->count = the length of what it would repeat. The power is bounded so that
+   base^power stays within a float; for the random source of llama.cpp all is computed as there. The GPU's host calls
+   it too, and sends the results. */
+static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
+    const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = s->rng == SAMP_RNG_MT19937;
-    int32_t power = entry->count - s->u.dry.allowed, most = 0;
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
-    return (float)((double)s->u.dry.multiplier *
-                   (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
+    double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
+    return (float)((double)s->u.dry.multiplier * factor);
 }
 
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
@@ -3874,21 +4046,21 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
-/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how
-   many. */
+/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window], sorted
+   by token, and how many. Writes the list, which is mostly part 1, and part 2. Before each draw: by apply, or by the
+   fast path and the GPU's host in its place. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n <= allowed) return 0;
-    int32_t limit = sampi_dry_limit(s, n), *z = (int32_t *)sampi_part(s, 2);
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    int32_t limit = sampi_dry_limit(s, n), *length = (int32_t *)sampi_part(s, 2);
     uint32_t n_list = 0;
     if (limit < allowed) return 0;
-    sampi_dry_lengths(s, n, limit, z);
+    sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
-        if (z[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_ring_at(&s->u.dry.ring, token, (uint32_t)(k - 1)));
-        if (entry->count < z[k]) entry->count = z[k];
+        if (length[k] < allowed) continue;
+        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
+        if (entry->count < length[k]) entry->count = length[k];
     }
     return n_list;
 }
@@ -3905,10 +4077,23 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens. */
+   Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
+   xtc. Of each the function that its row in the table of samplers names, sampi_..._apply, and the arithmetic of its
+   threshold, which the fast path and the GPU use too. sampi_run calls it after sampi_check, and never for a sampler
+   that is off, so parameters are within their ranges here and the row has a maximum. It may change the array, nothing
+   of the sampler.
 
-/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x and
-   x^2 exact in 128 bits. */
+   Each has the same two steps: what decides (an integer mass, or a double got from one logit and constants of the
+   row), then a cut of >>array. top_n_sigma alone masks instead of cutting, as its authors do. At least one token is
+   left, always.
+
+   The one thing to know: a token is in or out by the token itself and sums over the row, never by where it stands in
+   the array. So the fast path may find the same tokens in another way. */
+
+/* ---- top_n_sigma (Tang et al. 2024) ---- */
+
+/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
+   and x^2 exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -3964,190 +4149,125 @@ static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
-    if (k > n) k = n;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
-    cur->sorted = true;
+    sampi_cut_to_first(cur, k < n ? k : n);
     return SAMP_OK;
 }
+
+/* ---- tail_free (Bricken 2019) ----
+   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
+   a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
+   units of weight; a sum of a_i that is next to nothing counts every a_i as the same, as the original does. */
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-/* Is the sum of a_i below 1e-6, in units of probability? */
+/* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
 static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+
+/* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
+typedef struct sampi_bends {
+    const samp_token_data *d;
+    float max;
+    size_t i;
+    uint64_t w[2];
+} sampi_bends;
+
+static void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
+{
+    bends->d = cur->data;
+    bends->max = max;
+    bends->i = 0;
+    bends->w[0] = sampi_weight(max, cur->data[0].logit);
+    bends->w[1] = sampi_weight(max, cur->data[1].logit);
+}
+
+/* a_i, and on to i + 1; there must be an i + 2. */
+static uint64_t sampi_bends_next(sampi_bends *bends)
+{
+    uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
+    uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
+    bends->w[0] = bends->w[1];
+    bends->w[1] = w2;
+    bends->i++;
+    return bend;
+}
+
+/* How many of the row are left, min_keep and what lies before the cut at least; all if nothing exceeds the share. */
+static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
+                                   size_t min_keep)
+{
+    uint64_t total = 0, run = 0;
+    size_t last = sums->n - 2; /* the a_i are 0 .. last - 1 */
+    sampi_bends bends;
+    sampi_bends_begin(&bends, cur, sums->max);
+    while (bends.i < last) total += sampi_bends_next(&bends);
+    bool flat = sampi_tail_is_flat(total, sums->z);
+    uint64_t limit = sampi_mulhi(share, flat ? last : total);
+    sampi_bends_begin(&bends, cur, sums->max);
+    for (size_t i = 0; i < last; i++) {
+        run += flat ? 1 : sampi_bends_next(&bends);
+        if (run <= limit) continue;
+        size_t keep = i > min_keep ? i : min_keep;
+        return keep < sums->n ? keep : sums->n;
+    }
+    return sums->n;
+}
 
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    uint64_t share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
-    sampi_set_p(cur, &r);
-    if (r.n <= 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) { /* the sum of a_i first, then the cut */
-        bool flat = sampi_tail_is_flat(total, r.z);
-        uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
-        for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
-            w2 = sampi_weight(r.max, cur->data[i + 2].logit);
-            uint64_t a = sampi_distance(w0 + w2, 2 * w1);
-            if (pass == 0) {
-                total += a;
-                continue;
-            }
-            run += flat ? 1 : a;
-            if (run <= sampi_mulhi(share, flat ? r.n - 2 : total)) continue;
-            if (i > min_keep) min_keep = i;
-            sampi_resize(cur, min_keep < r.n ? min_keep : r.n);
-            return SAMP_OK;
-        }
-    }
-    sampi_resize(cur, r.n);
+    sampi_set_p(cur, &sums);
+    if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
     return SAMP_OK;
 }
 
-static double sampi_typical_score(const sampi_order *o, const samp_token_data *d)
+/* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
+   Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
+   more than p; of the order by logit, p at least. */
+
+/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
+   - l under p. The fast path sorts by it too. */
+static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((o->max - (double)d->logit) - o->mean);
+    return fabs((order->max - (double)d->logit) - order->mean);
 }
 
 static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_order by_score = { sampi_typical_score, r.max, (double)r.s / (double)r.z };
-    uint64_t above = sampi_mulhi(sampi_share(s->u.cut.p), r.z);
-    sampi_keep_mass(cur, &by_score, &r, above + 1, s->u.cut.min_keep);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_order by_score;
+    by_score.score = sampi_typical_score;
+    by_score.max = sums.max;
+    by_score.mean = (double)sums.s / (double)sums.z;
+    uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &r, sampi_mass_of(sampi_share(s->u.cut.p), r.z), s->u.cut.min_keep);
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
-/* Keep the tokens with l >= least, in their order; but at least the first min_keep in order. */
-static void sampi_keep_above(samp_token_data_array *cur, double least, size_t min_keep)
-{
-    size_t n = sampi_unmasked(cur), count = 0;
-    if (min_keep > n) min_keep = n;
-    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= least;
-    if (count < min_keep || count == 0) {
-        count = min_keep ? min_keep : 1;
-        sampi_sort(&SAMPI_BY_LOGIT, cur, count);
-        sampi_resize(cur, count);
-        cur->sorted = true;
-        return;
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < cur->size; i++)
-        if ((double)cur->data[i].logit >= least) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
-}
+/* ---- min_p (Nguyen et al. 2024) ---- */
 
+/* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
-    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+    size_t n = sampi_unmasked(cur), min_keep = s->u.cut.min_keep;
+    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
     return SAMP_OK;
 }
 
-static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]);
-
-static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    uint64_t random[2];
-    if (cur->size < 2) return SAMP_OK;
-    sampi_random(s, 0, random);
-    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    sampi_sums r = sampi_sum(cur);
-    uint64_t need = sampi_mass_of(sampi_share(s->u.xtc.t), r.z);
-    size_t above = 0, least = 0; /* how many reach t; the last of them in order */
-    for (size_t i = 0; i < cur->size; i++) {
-        if (sampi_masked(cur->data[i].logit) || sampi_weight(r.max, cur->data[i].logit) < need) continue;
-        if (above++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[least], &cur->data[i])) least = i;
-    }
-    if (above < 2 || r.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    sampi_set_p(cur, &r);
-    size_t kept = 0;
-    for (size_t i = 0; i < cur->size; i++) {
-        bool out = !sampi_masked(cur->data[i].logit) && sampi_weight(r.max, cur->data[i].logit) >= need && i != least;
-        if (!out) cur->data[kept++] = cur->data[i];
-    }
-    sampi_resize(cur, kept);
-    return SAMP_OK;
-}
-
-/* ============================================================================================= >>temperature */
-
-/* Only the first in order keeps its logit. */
-static void sampi_mask_but(samp_token_data_array *cur, size_t best)
-{
-    for (size_t i = 0; i < cur->size; i++)
-        if (i != best) cur->data[i].logit = -INFINITY;
-}
-
-static void sampi_scale(samp_token_data_array *cur, float t)
-{
-    if (!(t >= SAMPI_TEMP_MIN)) {
-        sampi_mask_but(cur, sampi_argmax(cur));
-        sampi_recheck_order(cur);
-        return;
-    }
-    float r = 1.0f / t;
-    for (size_t i = 0; i < cur->size; i++)
-        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * r);
-    sampi_recheck_order(cur);
-}
-
-static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_scale(cur, s->u.temp.t);
-    return SAMP_OK;
-}
-
-/* The temperature of temp_ext, from the entropy. */
-static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
-{
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
-}
-
-static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
-{
-    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
-}
-
-static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    float t = s->u.temp.t;
-    if (s->u.temp.delta > 0.0f) {
-        sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK;
-        t = sampi_temp_of(s, &sums);
-    }
-    sampi_scale(cur, t);
-    return SAMP_OK;
-}
-
-/* =============================================================================================== >>selection */
-
-static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    sampi_sums r = sampi_sum(cur);
-    sampi_sort_all(cur);
-    sampi_set_p(cur, &r);
-    return SAMP_OK;
-}
-
-static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    cur->selected = (int64_t)sampi_argmax(cur);
-    return SAMP_OK;
-}
+/* ---- random numbers of a sampler ----
+   Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
+   numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
 
 /* 128 random bits: a function of (seed, position, stream, attempt). */
 static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
@@ -4159,22 +4279,158 @@ static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream,
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
-/* A stream: what kind of draw, and the sampler's ordinal among its kind. */
-#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
-
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
+/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
     sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
-/* The mass that a candidate has in a draw. */
+/* ---- xtc, "exclude top choices" ---- */
+
+/* Does this candidate have a probability of t, that is the mass `required`? */
+static bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+{
+    return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
+}
+
+/* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
+   min_keep, nothing is dropped. The position's number is used up either way. */
+static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2];
+    if (cur->size < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or it would be off */
+    size_t above = 0, last = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
+        if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
+        above++;
+    }
+    if (above < 2 || sums.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    sampi_set_p(cur, &sums);
+    size_t kept = 0;
+    for (size_t i = 0; i < cur->size; i++)
+        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
+    sampi_resize(cur, kept);
+    return SAMP_OK;
+}
+
+/* ============================================================================================= >>temperature
+   temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
+   stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
+   all but the first in order are masked.
+
+   The one thing to know: T is made into a factor 1 / T, rounded to f32, and each logit is one product rounded to f32.
+   The fast path carries that factor along instead of multiplying (sampi_row's r), so it must be the same product. */
+
+/* Mask all but the candidate at `best`. */
+static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+{
+    for (size_t i = 0; i < cur->size; i++)
+        if (i != best) cur->data[i].logit = -INFINITY;
+}
+
+/* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
+static void sampi_scale(samp_token_data_array *cur, float t)
+{
+    if (t >= SAMPI_TEMP_MIN) {
+        float factor = 1.0f / t;
+        for (size_t i = 0; i < cur->size; i++)
+            if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
+    } else {
+        sampi_mask_but(cur, sampi_argmax(cur));
+    }
+    sampi_recheck_order(cur);
+}
+
+static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
+   0, to t + delta, for the entropy ln n of n equal tokens. With the settings as arguments, as a GPU has no sampler.
+   */
+static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+{
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    return (float)fma((double)hi - (double)lo, power, (double)lo);
+}
+
+/* The same with a sampler's settings; the fast path calls it with its own sums. */
+static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
+{
+    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
+}
+
+static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float t = s->u.temp.t;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_sums sums = sampi_sum(cur);
+        if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
+        t = sampi_temp_of(s, &sums);
+    }
+    sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* =============================================================================================== >>selection
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
+   leaves in cur->selected the index of its candidate, and p of all that are left. Of the sampler apply changes
+   mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted (s->now.pending,
+   pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
+
+   The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
+   draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
+   taken.
+
+   The one thing to know: a draw goes by ascending id, whatever order the array is in. The order would depend on which
+   samplers have sorted, and the fast path, which does not sort, could not give the same token. */
+
+static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    cur->selected = (int64_t)sampi_argmax(cur);
+    return SAMP_OK;
+}
+
+/* ---- which candidate a random number falls on ---- */
+
+/* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
-/* The candidate with the smallest id such that the masses of all ids up to it sum to more than t, in an array of any
-   order: digit by digit of the id, 8 bits at a time, the highest first. */
-static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
+/* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
+static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, const void *draw, int64_t lo,
+                             int64_t hi, int shift, uint64_t *sum)
+{
+    const samp_token_data *d = cur->data;
+    memset(sum, 0, 256 * sizeof *sum);
+    for (size_t i = 0; i < cur->size; i++)
+        if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
+}
+
+/* The index of the candidate with the smallest id such that the masses of all ids up to it sum to more than t; t is
+   below the sum of all. Instead of sorting by id it goes digit by digit of the id, 8 bits at a time, the highest
+   first: at most four passes over an array in any order. */
+static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
     int64_t lo = d[0].id, hi = d[0].id;
@@ -4184,15 +4440,16 @@ static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, c
         if (d[i].id > hi) hi = d[i].id;
     }
     while ((hi - lo) >> shift > 255) shift += 8;
-    for (;; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
-        uint64_t sum[256] = { 0 };
-        for (size_t i = 0; i < cur->size; i++)
-            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
+    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+        uint64_t sum[256];
         int digit = 0;
-        while (sum[digit] <= t) t -= sum[digit++];
+        sampi_sum_digits(cur, mass, draw, lo, hi, shift, sum);
+        while (sum[digit] <= t) {
+            t -= sum[digit];
+            digit++;
+        }
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
-        if (shift == 0) break;
     }
     size_t i = 0;
     while (d[i].id != lo) i++;
@@ -4204,18 +4461,94 @@ static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
+/* The proposal of sampi_draw. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
-    return sampi_find_by(cur, sampi_envelope_mass, &max, t);
+    return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
 }
 
-/* The draw. With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose
-   running sum of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next
-   attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
-   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
-   proposals fail. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur);
+/* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
+   It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and nothing of it
+   is left in the residual max(0, p - q) that the token is drawn from then. So samp_verify need only compare tokens.
+   */
 
+#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
+
+/* One row of a draft: samp_verify makes it and hands it to all samplers of a chain (s->draft). */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;    /* NULL: certain */
+    const samp_token *ids; /* [n_top], or NULL: dense */
+    size_t n_top;
+} sampi_draft;
+
+/* A draw from the residual, or, with draft NULL, from p. */
+typedef struct sampi_residual {
+    const sampi_draft *draft;
+    float max;
+    uint64_t z; /* the sum of weights */
+} sampi_residual;
+
+/* q(id) in units of weight: floor(q z). A token that the draft doesn't name has q = 0. */
+static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
+{
+    if (!draft->probs) return id == draft->token ? z : 0;
+    size_t i = (size_t)id;
+    if (draft->ids) {
+        for (i = 0; i < draft->n_top; i++)
+            if (draft->ids[i] == id) break;
+        if (i == draft->n_top) return 0;
+    }
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
+}
+
+/* As sampi_mass wants it. */
+static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_residual *residual = (const sampi_residual *)draw;
+    uint64_t w = sampi_weight(residual->max, d->logit), q = 0;
+    if (residual->draft) q = sampi_draft_mass(residual->draft, d->id, residual->z);
+    return w > q ? w - q : 0;
+}
+
+/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
+   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R
+   their total. Sets cur->selected and nothing else. The numbers are those of a stream of its own, so that they are
+   independent of what the same position's plain draw would be. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2], total = 0;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO);
+    sampi_random_bits(s->seed, s->at_position, stream, 0, random);
+    for (size_t i = 0; i < cur->size; i++) {
+        const samp_token_data *d = &cur->data[i];
+        if (d->id == s->draft->token) {
+            uint64_t q = sampi_draft_mass(s->draft, d->id, sums.z);
+            if (sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
+                cur->selected = (int64_t)i;
+                return;
+            }
+        }
+        total += sampi_residual_mass(&residual, d);
+    }
+    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+        residual.draft = NULL;
+        total = sums.z;
+    }
+    uint64_t at = sampi_mulhi(random[1], total);
+    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_residual_mass, &residual, at);
+}
+
+/* ---- the draw ---- */
+
+/* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
+   of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
+   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer arithmetic
+   on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the proposals fail.
+   Only one exp a proposal instead of one for every token: that is what makes it worth while on the fast path, which
+   draws the same way (sampi_envelope, sampi_random). Sets cur->selected and nothing else. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft) {
@@ -4234,12 +4567,13 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Draw, and leave p. */
-static void sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
+/* Draw, leave p, and return the sums that p comes from. */
+static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    sampi_set_p(cur, &r);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    return sums;
 }
 
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -4248,33 +4582,44 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- mirostat (Basu et al. 2020) ----
+   It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
+   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
+   is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
+   */
+
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. */
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
+   */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
     double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
     return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
+/* The only place that changes mu in a draw; the fast path calls it with its own sums. */
 static void sampi_mirostat_follow(sampi_sampler *s, double d, uint64_t z)
 {
     s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
+/* The end of both versions, after their cuts. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_select(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    sampi_mirostat_follow(s, (double)r.max - (double)cur->data[cur->selected].logit, r.z);
+    sampi_sums sums = sampi_select(s, cur);
+    sampi_mirostat_follow(s, (double)sums.max - (double)cur->data[cur->selected].logit, sums.z);
     return SAMP_OK;
 }
 
-/* Zipf's exponent from neighbours in order, i and i + 1: ln (p_i / p_i+1) against ln ((i + 2) / (i + 1)). */
+/* Zipf's exponent by least squares through 0, from neighbours in order, i and i + 1: b = ln (p_i / p_i+1) against t =
+   ln ((i + 2) / (i + 1)). The exponent is tb / tt. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
+/* One pair of neighbours: their logits' difference is ln (p_i / p_i+1). In ascending i, since the sums are rounded.
+   */
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
@@ -4282,7 +4627,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     zipf->tt = fma(t, t, zipf->tt);
 }
 
-/* How many of n tokens mirostat keeps. */
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1; 1 .. n. */
 static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -4290,9 +4635,11 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
     double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+    if (!(k < (double)n)) return n; /* a flat row, with an exponent near 0, asks for more than there are */
+    return k >= 1.0 ? (size_t)k : 1;
 }
 
+/* The same with a sampler's settings and mu; here and on the fast path. */
 static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
 {
     return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
@@ -4300,24 +4647,23 @@ static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, si
 
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m < n ? (size_t)s->u.mirostat.m : n;
+    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
     sampi_zipf zipf = { 0.0, 0.0 };
+    if (m > n) m = n;
     sampi_sort(&SAMPI_BY_LOGIT, cur, m);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    size_t keep = sampi_zipf_keep(&zipf, s, n);
-    sampi_sort(&SAMPI_BY_LOGIT, cur, keep);
-    sampi_resize(cur, keep);
-    cur->sorted = true;
+    sampi_cut_to_first(cur, sampi_zipf_keep(&zipf, s, n));
     return sampi_mirostat_select(s, cur);
 }
 
-/* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
     return fma(-room, SAMPI_LN2, (double)max);
 }
 
+/* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
     return sampi_surprise_floor(s->now.mu, max, z);
@@ -4325,10 +4671,15 @@ static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_mirostat_floor(s, r.max, (double)r.z), 1);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
     return sampi_mirostat_select(s, cur);
 }
+
+/* ---- adaptive_p (MrJackSpade) ----
+   It steers the probability of the chosen tokens to a target: logits become a function of |p - aim| that is largest
+   where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
+   the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
 
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
@@ -4339,9 +4690,11 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
 /* The target of this draw, moved against the average so far. */
 static float sampi_aim(float target, float sum, float total)
 {
-    float a = target + target - sum / total;
-    return a < 0.0f ? 0.0f : a > 1.0f ? 1.0f : a;
+    float aim = target + target - sum / total;
+    if (aim < 0.0f) return 0.0f;
+    return aim > 1.0f ? 1.0f : aim;
 }
+
 static float sampi_adaptive_p_aim(const sampi_sampler *s)
 {
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
@@ -4350,33 +4703,43 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
 /* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
 static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
 
+/* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
     return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
+/* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
+   once more when the token is known. The order is lost. In both arithmetics. */
+static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    float aim = sampi_adaptive_p_aim(s);
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        float l = d->logit;
+        if (!sampi_masked(l)) d->logit = sampi_adaptive_p_logit(d->p, aim);
+        d->p = l;
+    }
+}
+
 static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    float aim = sampi_adaptive_p_aim(s);
-    samp_token_data *d = cur->data;
-    sampi_set_p(cur, &r);
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
-        d[i].p = l; /* the old logit, until the token is known */
-    }
+    sampi_sums sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    sampi_adapt(s, cur);
     cur->sorted = false;
     sampi_draw(s, cur);
-    s->now.pending = d[cur->selected].id;
-    s->now.pending_p = (float)(sampi_exp(r.max, d[cur->selected].p) / (double)r.z);
-    r = sampi_sum(cur);
-    sampi_set_p(cur, &r);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p is the old logit still */
+    sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
 
+/* Another token than the selected one, as after a rejected draft, teaches nothing. */
 static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 {
     if (token == s->now.pending) {
@@ -4389,42 +4752,77 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 
 /* =================================================================================================== >>llama
    SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
-   them on x86-64: float sums in array order, libm's float functions, no fused multiply-add. Masked tokens stay in the
-   array. */
+   them on x86-64, so that a seed gives its tokens. sampi_run takes the row's apply_llama in place of apply; what
+   comes in and may be written is the same, and so is the meaning of each sampler: only what is not obvious from
+   >>truncation ... >>selection is said here.
 
+   The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
+   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
+   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can
+   move it back.
+
+   The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
+   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
+
+/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-static float sampi_llama_p(const sampi_llama_sums *r, float l) { return expf(l - r->max) / r->sum; }
+static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
-    sampi_llama_sums r = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) r.sum += expf(cur->data[i].logit - r.max);
-    return r;
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
+    return sums;
 }
 
+/* llama_sampler_softmax_impl: p of all, after sorting or without. */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums r = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&r, cur->data[i].logit);
-    return r;
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    return sums;
 }
 
-/* std::discrete_distribution over the probabilities: the first i whose running sum of p / sum reaches u. */
-static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *r)
+/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
+   double. */
+static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
-    double sum = 0.0, run = 0.0;
-    if (cur->size < 2) return 0;
-    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(r, cur->data[i].logit);
-    double u = sampi_mt_double(sampi_mt_of(s));
-    for (size_t i = 0; i + 1 < cur->size; i++)
-        if ((run += (double)sampi_llama_p(r, cur->data[i].logit) / sum) >= u) return i;
-    return cur->size - 1;
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
+/* Of p as it stands. A p of 0 has no part in it (llama.cpp's entropy is NaN then). */
+static float sampi_llama_entropy(const samp_token_data_array *cur)
+{
+    float entropy = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        float p = cur->data[i].p;
+        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
+    }
+    return entropy;
+}
+
+/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
+   that), and the one that does it; all if none does. */
+static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
+{
+    float run = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        run += cur->data[i].p;
+        bool enough = exceed ? run > share : run >= share;
+        if (!enough || i + 1 < min_keep) continue;
+        sampi_resize(cur, i + 1);
+        return;
+    }
+}
+
+/* ---- truncation ---- */
+
+/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
+   with std::pow's double. */
 static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -4442,96 +4840,72 @@ static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
         double x = (double)(cur->data[i].logit - mean);
         squares = (float)((double)squares + sampi_round(x * x));
     }
-    float sigma = (float)sqrt((double)(squares / count)), least = max - sampi_roundf(s->u.sigma.n * sigma);
+    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.sigma.n * sigma);
     for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].logit < least) cur->data[i].logit = -INFINITY;
+        if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
     return SAMP_OK;
 }
 
+/* Masked tokens count here, and may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t k = (size_t)s->u.top_k.k < cur->size ? (size_t)s->u.top_k.k : cur->size;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
-    cur->sorted = true;
+    size_t k = (size_t)s->u.top_k.k;
+    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
     return SAMP_OK;
 }
+
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
+static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     if (n <= 2) return SAMP_OK;
     sampi_llama_softmax(cur, true);
-    const samp_token_data *d = cur->data;
     float sum = 0.0f, run = 0.0f;
-    for (size_t i = 0; i + 2 < n; i++) sum += fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
+    for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
     for (size_t i = 0; i + 2 < n; i++) {
-        float a = fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
-        run += sum > 1e-6f ? a / sum : 1.0f / (float)(n - 2);
+        run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
-        if (i > min_keep) min_keep = i;
-        sampi_resize(cur, min_keep < n ? min_keep : n);
+        size_t keep = i > min_keep ? i : min_keep;
+        sampi_resize(cur, keep < n ? keep : n);
         break;
     }
     return SAMP_OK;
 }
 
-/* A p of 0 has no part in the entropy and comes last (llama.cpp's entropy is NaN then, and its order garbage). */
-static double sampi_llama_typical_score(const sampi_order *o, const samp_token_data *d)
+/* A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage). order->mean = the entropy, a float. */
+static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)o->mean) : INFINITY;
+    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
 }
 
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float entropy = 0.0f, run = 0.0f;
     sampi_llama_softmax(cur, true);
-    for (size_t i = 0; i < cur->size; i++) {
-        float p = cur->data[i].p;
-        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
-    }
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, entropy };
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, sampi_llama_entropy(cur) };
     sampi_sort(&by_score, cur, cur->size);
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        if (!(run > s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
-        sampi_resize(cur, i + 1);
-        break;
-    }
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
+/* Sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float run = 0.0f;
     sampi_llama_softmax(cur, false);
     sampi_sort_all(cur);
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        if (!(run >= s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
-        sampi_resize(cur, i + 1);
-        break;
-    }
+    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    samp_token_data *d = cur->data;
-    size_t count = 0, kept = 0;
-    float least = d[sampi_argmax(cur)].logit + logf(s->u.cut.p);
-    for (size_t i = 0; i < cur->size; i++) count += d[i].logit >= least;
-    if (count < s->u.cut.min_keep || cur->sorted) { /* a prefix in order */
-        sampi_sort_all(cur);
-        for (kept = 1; kept < cur->size && (d[kept].logit >= least || kept < s->u.cut.min_keep);) kept++;
-    } else {
-        for (size_t i = 0; i < cur->size; i++)
-            if (d[i].logit >= least) d[kept++] = d[i];
-    }
-    sampi_resize(cur, kept);
+    float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
+/* Its number is drawn before anything else, and even if p is 1. */
 static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -4539,12 +4913,15 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     sampi_llama_softmax(cur, true);
     while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    memmove(cur->data, cur->data + (above - 1), (cur->size - (above - 1)) * sizeof *cur->data);
-    sampi_resize(cur, cur->size - (above - 1));
+    size_t kept = cur->size - (above - 1);
+    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
+    sampi_resize(cur, kept);
     return SAMP_OK;
 }
 
-/* The first maximum in the order of the array. */
+/* ---- temperature ---- */
+
+/* The first maximum in the order of the array, whatever its id. */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -4553,10 +4930,14 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
+/* A division, not a product, and no look at ties: `sorted` stays what it was. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
-    if (!(t > 0.0f)) sampi_mask_but(cur, sampi_llama_argmax(cur));
-    for (size_t i = 0; t > 0.0f && i < cur->size; i++)
+    if (!(t > 0.0f)) {
+        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
@@ -4566,6 +4947,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* Dynamic temperature sorts, and leaves p of the new logits. */
 static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta;
@@ -4574,20 +4956,21 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, most = -logf(1.0f / (float)cur->size), entropy = 0.0f;
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, max_entropy = -logf(1.0f / (float)cur->size);
     sampi_llama_softmax(cur, true);
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].p > 0.0f) entropy -= sampi_roundf(cur->data[i].p * logf(cur->data[i].p));
-    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * powf(entropy / most, s->u.temp.exponent)));
+    float power = powf(sampi_llama_entropy(cur) / max_entropy, s->u.temp.exponent);
+    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * power));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         double e = exp((double)cur->data[i].logit - max);
         cur->data[i].p = (float)e;
         sum += e;
     }
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+    sampi_llama_divide(cur, sum);
     return SAMP_OK;
 }
+
+/* ---- selection ---- */
 
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -4603,29 +4986,46 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* One random number u: the first in array order at which the sum of p reaches u of the total. */
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
     float max = d[sampi_argmax(cur)].logit;
     double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
-    cur->selected = -1;
     for (size_t i = 0; i < cur->size; i++) {
         d[i].p = expf(d[i].logit - max);
         sum += (double)d[i].p;
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        run += (double)d[i].p;
-        if (cur->selected < 0 && run >= u * sum) cur->selected = (int64_t)i;
-        d[i].p = (float)((double)d[i].p / sum);
+    size_t chosen = 0;
+    for (; chosen + 1 < cur->size; chosen++) {
+        run += (double)d[chosen].p;
+        if (run >= u * sum) break;
     }
-    if (cur->selected < 0) cur->selected = (int64_t)cur->size - 1;
+    sampi_llama_divide(cur, sum);
+    cur->selected = (int64_t)chosen;
     return SAMP_OK;
 }
 
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
+   p / sum reaches u. A single candidate takes no random number. */
+static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    double sum = 0.0, run = 0.0;
+    if (cur->size < 2) return 0;
+    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (size_t i = 0; i + 1 < cur->size; i++) {
+        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
+        if (run >= u) return i;
+    }
+    return cur->size - 1;
+}
+
+/* The end of both mirostats, after their cuts: draw, and move mu. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums r = sampi_llama_softmax(cur, true);
-    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
     float surprise = -log2f(cur->data[cur->selected].p);
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
     return SAMP_OK;
@@ -4658,26 +5058,21 @@ static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_llama_mirostat_select(s, cur);
 }
 
-/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for the
-   maximum, which shows in the last bits of p. */
+/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
+   the maximum, which shows in the last bits of p. */
 static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    samp_token_data *d = cur->data;
-    float aim = sampi_adaptive_p_aim(s);
-    sampi_llama_sums r = sampi_llama_softmax(cur, false);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, false);
     if (s->u.adaptive.target < 0.0f) {
-        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
-        d[i].p = l; /* the old logit, until the token is known */
-    }
+    sampi_adapt(s, cur);
     sampi_llama_sums adapted = sampi_llama_sum(cur);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
-    s->now.pending = d[cur->selected].id;
-    s->now.pending_p = sampi_llama_p(&r, d[cur->selected].p);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p is the old logit still */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
@@ -4851,13 +5246,6 @@ static void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->u.penalties.ring.cap = (uint32_t)n;
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
-}
-
-/* How many bytes of a breaker count. */
-static size_t sampi_breaker_length(const char *breaker)
-{
-    size_t n = strlen(breaker);
-    return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
 }
 
 /* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. */
@@ -7330,99 +7718,62 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 }
 
 /* ================================================================================================== >>verify
-   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
-   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
-   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
-   nothing of it is left to draw. */
+   samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
+   and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
+   comes out. For the ratio test the draw itself is another one: sampi_draw asks s->draft for it (see >>selection), so
+   that what follows a draw, such as mirostat's mu, sees the token that was taken.
 
-/* One row of a draft. */
-typedef struct sampi_draft {
-    samp_token token;
-    const float *probs;    /* NULL: certain */
-    const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;
-} sampi_draft;
+   The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
+   before a row is sampled, and must be NULL in all of them when samp_verify returns. */
 
-/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
-typedef struct sampi_residual {
-    const sampi_draft *draft;
-    float max;
-    uint64_t z; /* the sum of weights */
-} sampi_residual;
-
-/* q(id) in units of weight: floor(q z). */
-static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
-{
-    if (!draft->probs) return id == draft->token ? z : 0;
-    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
-    while (draft->ids && i < n && draft->ids[i] != id) i++;
-    if (i == n) return 0;
-    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
-}
-
-static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
-{
-    const sampi_residual *r = (const sampi_residual *)draw;
-    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
-    return w > q ? w - q : 0;
-}
-
-/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
-   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
-   total. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    uint64_t random[2], total = 0;
-    sampi_sums sums = sampi_sum(cur);
-    sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO),
-                      0, random);
-    for (size_t i = 0; i < cur->size; i++) {
-        const samp_token_data *d = &cur->data[i];
-        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
-        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
-            cur->selected = (int64_t)i;
-            return;
-        }
-        total += sampi_residual_mass(&residual, d);
-    }
-    if (total == 0) { /* the numbers of the draft sum to more than 1 */
-        residual.draft = NULL;
-        total = sums.z;
-    }
-    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
-}
-
+/* Tokens and ids within the vocabulary, probabilities within [0, 1]: all rows are looked at before anything is drawn,
+   so that a bad draft changes no state. Reads only. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
-    size_t n_row = draft->ids ? draft->n_top : n_vocab;
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
     if (draft->n && !draft->tokens) return SAMP_E_NULL;
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* does not look at the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
+    size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
+    for (size_t i = 0; i < n_ids; i++)
         if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
+    size_t n_probs = draft->probs ? draft->n * (draft->ids ? draft->n_top : n_vocab) : 0;
+    for (size_t i = 0; i < n_probs; i++) {
         if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
         if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
     }
     return SAMP_OK;
 }
 
-/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
+   ratio test knows Philox only. */
 static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = s->rng == SAMP_RNG_PHILOX;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
+    for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;
     return philox;
 }
 
+/* Row i of a draft, i < n. */
+static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    sampi_draft row;
+    row.token = draft->tokens[i];
+    row.probs = draft->probs ? draft->probs + i * n_row : NULL;
+    row.ids = draft->ids ? draft->ids + i * n_row : NULL;
+    row.n_top = draft->n_top;
+    return row;
+}
+
+/* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
+   has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -7432,96 +7783,134 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     if (!status) status = sampi_check_draft(draft, n_vocab, method);
     if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
     if (status) return status;
-    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
-    for (;; a++) {
-        sampi_draft row = { -1, NULL, NULL, draft->n_top };
-        if (a < draft->n) row.token = draft->tokens[a];
-        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
-        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
-        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
-        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
-        if (a == draft->n || out[a] != row.token) break;
+    size_t accepted = 0;
+    for (; accepted < draft->n; accepted++) {
+        sampi_draft row = sampi_draft_row(draft, accepted, n_vocab);
+        if (ratio) sampi_set_draft(s, &row);
+        out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+        if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
-    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+    if (accepted == draft->n) out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+    for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
+    return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
 
-/* =================================================================================================== >>batch */
+/* =================================================================================================== >>batch
+   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each comes out. Rows have
+   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on; what a row
+   gives is what it would give alone.
+
+   The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
+   the row it is at. It may: a workspace holds nothing between two draws. So a batch of a thousand rows needs as many
+   workspaces as threads, and the memory that samp_reserve brought is used before any is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* What is wrong with the call itself. */
-static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *g)
+static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
+
+static size_t sampi_mask_stride(const samp_logits *batch)
 {
-    size_t size = SAMPI_SIZE_OF(g->dtype);
-    if ((int)g->dtype < SAMP_F32 || (int)g->dtype > SAMP_F64) return SAMP_E_DTYPE;
-    if (!g->data) return SAMP_E_NULL;
-    if (g->n_vocab == 0) return SAMP_E_EMPTY;
-    if (g->n_vocab > SAMP_MAX_VOCAB || g->n_threads < 0 || (uintptr_t)g->data % size) return SAMP_E_RANGE;
-    if (g->stride && g->stride < g->n_vocab) return SAMP_E_RANGE;
-    if (g->mask && g->mask_stride && g->mask_stride < (g->n_vocab + 31) / 32) return SAMP_E_RANGE;
-    for (size_t r = 0; r < g->n_rows; r++)
-        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
-    for (size_t r = 0; r < g->n_rows; r++)
-        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return SAMP_E_RANGE; /* twice */
-    return SAMP_OK;
+    return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
+/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. Each
+   sampler is marked with the number of its last row (s->in_batch): a row that finds another number has been before.
+   */
+static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
+{
+    for (size_t r = 0; r < n_rows; r++)
+        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
+    for (size_t r = 0; r < n_rows; r++)
+        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return true;
+    return false;
+}
+
+/* What is wrong with the call itself; what is wrong with one row is that row's status. Called before any row is
+   sampled, by the GPU's batch too. Writes in_batch of the samplers. */
+static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
+{
+    size_t size = SAMPI_SIZE_OF(batch->dtype);
+    if ((int)batch->dtype < SAMP_F32 || (int)batch->dtype > SAMP_F64) return SAMP_E_DTYPE;
+    if (!batch->data) return SAMP_E_NULL;
+    if (batch->n_vocab == 0) return SAMP_E_EMPTY;
+    if (batch->n_vocab > SAMP_MAX_VOCAB || batch->n_threads < 0) return SAMP_E_RANGE;
+    if ((uintptr_t)batch->data % size) return SAMP_E_RANGE;
+    if (sampi_stride(batch) < batch->n_vocab) return SAMP_E_RANGE;
+    if (batch->mask && sampi_mask_stride(batch) < (batch->n_vocab + 31) / 32) return SAMP_E_RANGE;
+    return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* Of one set of log-probabilities that a row asks for. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* One row, in any thread's workspace. */
-static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *g, size_t r, sampi_work *work)
+static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
+
+/* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
+   row's sampler and its log-probabilities, and overwrites the workspace. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
-    size_t at = g->row_index ? (size_t)g->row_index[r] : r, stride = g->stride ? g->stride : g->n_vocab;
-    size_t words = g->mask_stride ? g->mask_stride : (g->n_vocab + 31) / 32;
-    samp_logprobs *lp = g->logprobs ? &g->logprobs[r] : NULL;
+    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
     if (!rows[r]) return SAMP_E_NULL;
     int status = samp_status(rows[r], NULL);
     if (status) return status;
-    if (g->row_index && g->row_index[r] < 0) return SAMP_E_RANGE;
+    if (batch->row_index && batch->row_index[r] < 0) return SAMP_E_RANGE;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
-    if (lp && ((lp->raw.n_top && !lp->raw.top_logprobs) || (lp->processed.n_top && !lp->processed.top_logprobs)))
+    if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    sampi_job job = { (sampi_sampler *)rows[r],
-                      work,
-                      (const char *)g->data + at * stride * SAMPI_SIZE_OF(g->dtype),
-                      g->dtype,
-                      g->mask ? g->mask + r * words : NULL,
-                      g->n_vocab,
-                      lp,
-                      true };
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* of the logits; the mask goes with the row */
+    sampi_job job;
+    job.s = (sampi_sampler *)rows[r];
+    job.work = work;
+    job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
+    job.dtype = batch->dtype;
+    job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
+    job.n = batch->n_vocab;
+    job.logprobs = lp;
+    job.accept = true;
     return sampi_sample(&job);
 }
 
-/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens. */
-static int sampi_batch_threads(const samp_logits *g)
+/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens, so without a number from the
+   caller a thread must have 2^18 logits to do. */
+static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
 #ifdef _OPENMP
-    n = (size_t)(g->n_threads ? g->n_threads : omp_get_max_threads());
-    size_t worth = g->n_rows * g->n_vocab >> 18;
-    if (g->n_threads == 0 && n > worth) n = worth;
+    if (batch->n_threads) {
+        n = (size_t)batch->n_threads;
+    } else {
+        size_t worth = batch->n_rows * batch->n_vocab >> 18;
+        n = (size_t)omp_get_max_threads();
+        if (n > worth) n = worth;
+    }
 #endif
     if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
-    return n < 1 ? 1 : n > g->n_rows ? (int)g->n_rows : (int)n;
+    if (n > batch->n_rows) n = batch->n_rows;
+    return n < 1 ? 1 : (int)n;
 }
 
-/* A workspace for each thread, from rows that have one; the others make theirs. Returns how many there are. */
-static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *g, sampi_work **work, int n)
+/* Up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too few,
+   of samplers that get one now (the only place in a batch that allocates). Returns how many there are: fewer than n
+   without memory. */
+static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
-    for (int make = 0; make < 2; make++)
-        for (size_t r = 0; r < g->n_rows && have < n; r++) {
-            sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
-            if (w && (w->n >= g->n_vocab) == !make && sampi_reserve(w, g->n_vocab) == SAMP_OK) work[have++] = w;
-        }
+    for (size_t r = 0; r < batch->n_rows && have < n; r++) {
+        sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+        if (w && w->n >= batch->n_vocab) work[have++] = w;
+    }
+    for (size_t r = 0; r < batch->n_rows && have < n; r++) {
+        sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab) == SAMP_OK) work[have++] = w;
+    }
     return have;
 }
 
+/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
