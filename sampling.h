@@ -7746,6 +7746,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
