@@ -8043,10 +8043,17 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 }
 
 /* ================================================================================================ >>operator
-   samp_random_sample: where running sums of the ordered row would be looked up, the order is never made. The value that
-   a count or a mass is reached at is found digit by digit of its key (sampi_key: floats as integers in order), the
-   highest first: one pass over the row sums how many elements and what mass fall on each digit. The tile maxima tell
-   which tiles a pass may leave out. Ties of the value are then counted out by index. */
+   samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
+   state, no memory but the caller's workspace. By definition the row is ordered, running sums of its weights are
+   taken, and the random number is looked up in them.
+
+   Here the order is never made. The value at which a count or a mass is reached is found digit by digit of its key
+   (sampi_key: floats as integers in the same order), the highest first: one pass over the row sums how many elements
+   and what mass fall on each digit. The tile maxima tell which tiles a pass may leave out. Ties of the value are then
+   counted out by index.
+
+   The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
+   defined; that is monotone in x, so comparing x is enough everywhere else. */
 
 #define SAMPI_DIGITS 2048
 
@@ -8076,9 +8083,16 @@ typedef struct sampi_place {
     uint64_t mass;
 } sampi_place;
 
+/* ---- weights ---- */
+
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* w [n + 16] of x [n], n <= 256 */
+static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+{
+    return sampi_weight(0.0f, sampi_op_scale(row, x));
+}
+
+/* The same of many: w [n + 16] of x [n], n <= 256. */
 static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -8089,11 +8103,13 @@ static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n,
     sampi_use()->weights(y, n, 0.0f, w);
 }
 
+/* The length of the tile that begins at `at`: the last one may be shorter. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
+/* The mass of the whole row, which top_p is a share of. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -8105,26 +8121,32 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
     return total;
 }
 
-static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
+/* ---- searching a value ---- */
+
+/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. */
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
-    const float *tile = row->tile ? row->tile + at / 16 : NULL;
-    float max = tile ? tile[0] : least;
-    for (int j = 1; tile && j < 16; j++) max = tile[j] > max ? tile[j] : max;
-    return max < least;
+    if (!row->tile) return false;
+    const float *line = row->tile + at / 16;
+    float max = line[0];
+    for (int j = 1; j < 16; j++) max = line[j] > max ? line[j] : max;
+    return max < floor;
 }
 
-/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift. */
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
+   step of sampi_op_find. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
-    float x[SAMPI_TILE + 16], least = sampi_unkey(lo);
+    float x[SAMPI_TILE + 16], floor = sampi_unkey(lo);
     int32_t id[SAMPI_TILE + 16];
     uint32_t digit[SAMPI_TILE + 16];
     memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
     for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        if (sampi_op_skips(row, at, least)) continue;
-        size_t m = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), least, INFINITY, x, id), n = 0;
-        for (size_t i = 0; i < m; i++) {
+        if (sampi_op_skips(row, at, floor)) continue;
+        size_t reaching = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), floor, INFINITY, x, id);
+        size_t n = 0;
+        for (size_t i = 0; i < reaching; i++) { /* no branch: an element above the span is overwritten by the next */
             uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
             x[n] = x[i];
             digit[n] = off >> shift;
@@ -8138,78 +8160,98 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* The largest value that `need` elements reach (by_mass: elements of that mass). False if not even all those from
-   `least` on are enough; then *at has their number and mass. */
-static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
+/* Go down the digits from the last one, adding to *at what lies above, until one is reached that brings the number
+   (or the mass) to `required`: its number in *digit. False if all of them are not enough. */
+static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
+                             sampi_place *at, uint32_t *digit)
 {
-    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(least);
-    at->key = sampi_key(least);
-    at->n = 0, at->mass = 0;
-    for (int shift = 1; shift > 0;) { /* the key is in [at->key, at->key + span] */
+    for (uint32_t i = last + 1; i > 0; i--) {
+        const sampi_digit *d = &row->digit[i - 1];
+        uint64_t reached = by_mass ? at->mass + d->mass : at->n + d->n;
+        if (reached >= required) {
+            *digit = i - 1;
+            return true;
+        }
+        at->n += d->n;
+        at->mass += d->mass;
+    }
+    return false;
+}
+
+/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those from
+   `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a digit 11.
+   */
+static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
+{
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
+    int shift;
+    at->key = sampi_key(floor);
+    at->n = 0;
+    at->mass = 0;
+    do { /* the key is in [at->key, at->key + span]; what lies above is in at->n and at->mass */
+        uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
         sampi_op_digits(row, at->key, span, shift);
-        uint32_t d = span >> shift;
-        for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
-            at->n += row->digit[d].n;
-            at->mass += row->digit[d].mass;
-            if (d == 0) return false;
-        }
-        at->key = (int32_t)((uint32_t)at->key + (d << shift));
+        if (!sampi_op_descend(row, span >> shift, required, by_mass, at, &digit)) return false;
+        at->key = (int32_t)((uint32_t)at->key + (digit << shift));
         span = ((uint32_t)1 << shift) - 1;
-    }
+    } while (shift > 0);
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x. */
+/* The index of the nth (1 = first) element equal to x; there are so many. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
         if (sampi_op_skips(row, at, x)) continue;
-        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++)
-            if (row->x[i] == x && --nth == 0) return i;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++) {
+            if (row->x[i] != x) continue;
+            nth--;
+            if (nth == 0) return i;
+        }
     }
 }
 
-static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight. The
+   lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
-    return sampi_weight(0.0f, sampi_op_scale(row, x));
-}
-
-/* The mass of the k largest; *least = a value that none of them is below, but for those without weight. */
-static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *least)
-{
-    sampi_ordered maxima = *row; /* k elements reach what k of these reach */
+    sampi_ordered maxima = *row;
     sampi_place at;
     maxima.x = row->tile;
     maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
     maxima.tile = NULL;
-    if (sampi_op_find(&maxima, *least, k, false, &at)) *least = sampi_unkey(at.key);
-    if (!sampi_op_find(row, *least, k, false, &at)) return at.mass;
-    *least = sampi_unkey(at.key);
-    return at.mass + (k - at.n) * sampi_op_weight(row, *least);
+    if (sampi_op_find(&maxima, *floor, k, false, &at)) *floor = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *floor, k, false, &at)) return at.mass;
+    *floor = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index. */
+/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's. Called
+   for what is not just the argmax: random, topp and temperature are above 0. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
-    uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
-    uint64_t need = sampi_mass_of(sampi_share((double)random), most);
+    uint64_t top_mass = topk < row->n ? sampi_op_mass_of(row, topk, &floor) : total;
+    uint64_t required = sampi_mass_of(sampi_share((double)random), top_mass);
     if (topp < 1.0f) {
         uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
-        if (nucleus < need) need = nucleus;
+        if (nucleus < required) required = nucleus;
     }
-    if (need == 0) need = 1;
-    sampi_op_find(row, least, need, true, &at); /* need <= most, so it is there */
+    if (required == 0) required = 1;
+    sampi_op_find(row, floor, required, true, &at); /* required <= top_mass, so it is there */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
-    return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
+    return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
 }
 
-/* The logits as floats in out [n]; of f64 their distance to the largest. */
+/* ---- the operator: types, workspace, call ---- */
+
+/* The logits as floats in out [n]; of f64 their distance to the largest, which keeps what f32 can of the differences.
+   NaN in other types shows in the maxima; of f64 it is told here. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -8261,30 +8303,54 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-static size_t sampi_op_tiles(const samp_random_sample *op) { return (op->n + SAMPI_TILE - 1) / SAMPI_TILE; }
-static size_t sampi_op_floats(const samp_random_sample *op) { return op->probs == SAMP_F32 ? 0 : op->n; }
+/* The workspace, from its first cache line on: digits, maxima of lines, and the row as floats if it is not f32
+   already. Offsets in bytes; its size and its use both come from here. */
+typedef struct sampi_op_layout {
+    size_t tile, x, end;
+} sampi_op_layout;
 
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+#define SAMPI_OP_ALIGN 64
+
+static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
+{
+    size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
+    size_t floats = op->probs == SAMP_F32 ? 0 : op->n;
+    sampi_op_layout at;
+    at.tile = SAMPI_DIGITS * sizeof(sampi_digit);
+    at.x = at.tile + 16 * tiles * sizeof(float);
+    at.end = at.x + floats * sizeof(float);
+    return at;
+}
+
+static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
     bool floats = probs == SAMP_F32 || probs == SAMP_F16 || probs == SAMP_BF16 || probs == SAMP_F64;
+    if (!room || !floats) return SAMP_E_DTYPE;
+    if (n == 0) return SAMP_E_EMPTY;
+    return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
     samp_random_sample *op = NULL;
-    int bad = !room || !floats                 ? SAMP_E_DTYPE
-              : n == 0                         ? SAMP_E_EMPTY
-              : n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE
-                                               : SAMP_OK;
-    if (!bad && !(op = (samp_random_sample *)SAMP_MALLOC(sizeof *op))) bad = SAMP_E_NOMEM;
-    if (op) op->result = result, op->probs = probs, op->n = n;
+    int bad = sampi_op_check_description(result, probs, n);
+    if (!bad) {
+        op = (samp_random_sample *)SAMP_MALLOC(sizeof *op);
+        if (!op) bad = SAMP_E_NOMEM;
+    }
+    if (op) {
+        op->result = result;
+        op->probs = probs;
+        op->n = n;
+    }
     if (status) *status = bad;
     return op;
 }
 
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
-    const size_t align = 63;
-    if (!op) return 0;
-    return align + SAMPI_DIGITS * sizeof(sampi_digit) +
-           (16 * sampi_op_tiles(op) + sampi_op_floats(op)) * sizeof(float);
+    return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
@@ -8292,6 +8358,7 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
     if (op) SAMP_FREE(op);
 }
 
+/* Of the settings of one call; nothing has been written yet. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -8308,13 +8375,22 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
     if (status) return status;
-    char *base = (char *)workspace + (64 - (uintptr_t)workspace % 64) % 64;
-    sampi_digit *digit = (sampi_digit *)(void *)base;
-    float *tile = (float *)(void *)(digit + SAMPI_DIGITS), *x = tile + 16 * sampi_op_tiles(op);
-    if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
-    sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
+
+    sampi_op_layout at = sampi_op_layout_of(op);
+    char *base = (char *)workspace + (SAMPI_OP_ALIGN - (uintptr_t)workspace % SAMPI_OP_ALIGN) % SAMPI_OP_ALIGN;
+    float *tile = (float *)(void *)(base + at.tile), *x = (float *)(void *)(base + at.x);
+    sampi_ordered row;
+    row.x = op->probs == SAMP_F32 ? (const float *)probs : x;
+    row.n = op->n;
+    row.tile = tile;
+    row.temperature = temperature;
+    row.digit = (sampi_digit *)(void *)base;
+    if (op->probs != SAMP_F32) status = sampi_op_convert(op, probs, x);
+    if (status) return status;
     row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
-    if ((status = sampi_max_status(row.top))) return status;
+    status = sampi_max_status(row.top);
+    if (status) return status;
+
     bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
     size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
     sampi_op_write(op->result, result, index);
