@@ -8398,12 +8398,24 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 }
 
 /* ====================================================================================================== >>kv
-   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of
-   sequences and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the
-   keys and values: samp_kv_update brings these up to date before the next batch. */
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. Batches of tokens come in and get cells; the operations
+   on sequences change who has them; what comes out is a mask for attention, and buffers of keys and values that agree
+   with the cells. A token takes a cell; a cell belongs to a set of sequences and is free when the set is empty.
+   Forking, rolling back and sliding change sets and positions, never the keys and values: samp_kv_update brings these
+   up to date before the next batch.
+
+   Invariants, after every function: pos is -1 exactly if seq is 0; used is the number of cells in use; delta is 0 in
+   a free cell, and if it is not 0 somewhere has_shift is set; a function that returns an error has changed nothing.
+
+   The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
+   to. So any number of moves costs one rotation in the end.
+
+   It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
+   sampi_checksum only. */
 #ifdef SAMPLING_KV
 
-/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. */
+/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
+   transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
 typedef struct sampi_kv_rows {
     char *data;
     size_t n, stride, step;
@@ -8414,9 +8426,10 @@ typedef struct sampi_kv {
     samp_kv base;        /* must be first */
     samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
     sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
-    double *turn;        /* [n_rot] cos, sin of each pair's angle */
+    double *turn;        /* [n_rot] cos, sin of each pair's angle: what samp_kv_update works with */
 } sampi_kv;
 
+/* Every samp_kv is one, made by samp_kv_init. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- making ---- */
@@ -8431,13 +8444,15 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 }
 
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
 /* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
 static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
-    return ((size_t)n_cells * n_embd * (type == SAMP_F16 ? 2 : 4) + 63) & ~(size_t)63;
+    return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
 }
 
+/* Of all layers' buffers: the order in which samp_kv_init lays them out is keys first, then values. */
 static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
 {
     *k = *v = 0;
@@ -8447,51 +8462,61 @@ static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
     }
 }
 
-/* SAMP_OK, or the status and the name of the first bad member. */
+/* The checks below return SAMP_OK, or the status and the name of the first bad member. Defaults are filled in
+   already. */
+static int sampi_kv_bad(const char **field, const char *name, int status)
+{
+    *field = name;
+    return status;
+}
+
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
-        return *field = "rope", SAMP_E_RANGE;
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK;
-    if (set->rope_theta != set->rope_theta) return *field = "rope_theta", SAMP_E_NAN;
-    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX)) return *field = "rope_theta", SAMP_E_RANGE;
-    if (set->n_embd_head < 2) return *field = "n_embd_head", SAMP_E_RANGE;
-    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return *field = "n_rot", SAMP_E_RANGE;
+        return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* then the others are not looked at */
+    if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
+    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
+        return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
+    if (set->n_embd_head < 2) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
+    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return sampi_kv_bad(field, "n_rot", SAMP_E_RANGE);
     for (uint32_t i = 0; i < set->n_layer; i++)
-        if (set->n_embd_k[i] % set->n_embd_head) return *field = "n_embd_head", SAMP_E_RANGE;
+        if (set->n_embd_k[i] % set->n_embd_head) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
     return SAMP_OK;
 }
+
+static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
-    if (set->n_layer > 4096) return *field = "n_layer", SAMP_E_RANGE;
-    if (set->n_layer && !set->n_embd_k) return *field = "n_embd_k", SAMP_E_NULL;
-    if (set->n_layer && !set->n_embd_v) return *field = "n_embd_v", SAMP_E_NULL;
+    if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
+    if (set->n_layer && !set->n_embd_k) return sampi_kv_bad(field, "n_embd_k", SAMP_E_NULL);
+    if (set->n_layer && !set->n_embd_v) return sampi_kv_bad(field, "n_embd_v", SAMP_E_NULL);
     for (uint32_t i = 0; i < set->n_layer; i++) {
-        if (set->n_embd_k[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_k", SAMP_E_RANGE;
-        if (set->n_embd_v[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_v", SAMP_E_RANGE;
+        if (!sampi_kv_is_n_embd(set->n_embd_k[i])) return sampi_kv_bad(field, "n_embd_k", SAMP_E_RANGE);
+        if (!sampi_kv_is_n_embd(set->n_embd_v[i])) return sampi_kv_bad(field, "n_embd_v", SAMP_E_RANGE);
     }
-    if (!sampi_kv_is_type(set->type_k)) return *field = "type_k", SAMP_E_DTYPE;
-    if (!sampi_kv_is_type(set->type_v)) return *field = "type_v", SAMP_E_DTYPE;
+    if (!sampi_kv_is_type(set->type_k)) return sampi_kv_bad(field, "type_k", SAMP_E_DTYPE);
+    if (!sampi_kv_is_type(set->type_v)) return sampi_kv_bad(field, "type_v", SAMP_E_DTYPE);
     return SAMP_OK;
 }
 
+/* All of them. The memory comes last: its size is known only when the layers are good. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     size_t k, v;
-    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return *field = "n_cells", SAMP_E_RANGE;
-    if (set->n_seq_max > 64) return *field = "n_seq_max", SAMP_E_RANGE;
-    if (set->padding > (uint32_t)1 << 16) return *field = "padding", SAMP_E_RANGE;
-    if (set->defrag_threshold != set->defrag_threshold) return *field = "defrag_threshold", SAMP_E_NAN;
+    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
+    if (set->n_seq_max > 64) return sampi_kv_bad(field, "n_seq_max", SAMP_E_RANGE);
+    if (set->padding > (uint32_t)1 << 16) return sampi_kv_bad(field, "padding", SAMP_E_RANGE);
+    if (set->defrag_threshold != set->defrag_threshold) return sampi_kv_bad(field, "defrag_threshold", SAMP_E_NAN);
     if (!(set->defrag_threshold >= 0.0f && set->defrag_threshold < 1.0f))
-        return *field = "defrag_threshold", SAMP_E_RANGE;
+        return sampi_kv_bad(field, "defrag_threshold", SAMP_E_RANGE);
     int status = sampi_kv_check_layers(set, field);
     if (!status) status = sampi_kv_check_rope(set, field);
     if (status || !set->memory) return status;
-    if ((uintptr_t)set->memory % 64) return *field = "memory", SAMP_E_RANGE;
+    if ((uintptr_t)set->memory % 64) return sampi_kv_bad(field, "memory", SAMP_E_RANGE);
     sampi_kv_sizes(set, &k, &v);
-    if (set->memory_size < k + v) return *field = "memory_size", SAMP_E_WORKSPACE;
-    return SAMP_OK;
+    return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
@@ -8521,16 +8546,44 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return k_bytes + v_bytes;
 }
 
-static char *sampi_kv_layer(sampi_kv_rows *r, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
+/* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
+   line. Offsets in bytes. */
+typedef struct sampi_kv_layout {
+    size_t cells, rows, turn, end;
+} sampi_kv_layout;
+
+static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
+{
+    sampi_kv_layout at;
+    size_t n_turn = set->rope == SAMP_ROPE_NONE ? 0 : set->n_rot;
+    at.cells = sampi_round_up(sizeof(sampi_kv));
+    at.rows = at.cells + set->n_cells * sizeof(samp_kv_cell);
+    at.turn = at.rows + sampi_round_up(2 * set->n_layer * sizeof(sampi_kv_rows));
+    at.end = at.turn + n_turn * sizeof(double);
+    return at;
+}
+
+/* Describe one layer's keys or values, which begin at data; returns where the next ones do. */
+static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
-    size_t width = type == SAMP_F16 ? 2 : 4;
-    r->data = data;
-    r->n = n_embd;
-    r->stride = transposed ? width : n_embd * width;
-    r->step = transposed ? n_cells * width : width;
-    r->half = type == SAMP_F16;
+    bool half = type == SAMP_F16;
+    size_t width = sampi_kv_width(half);
+    rows->data = data;
+    rows->n = n_embd;
+    rows->stride = transposed ? width : n_embd * width;
+    rows->step = transposed ? n_cells * width : width;
+    rows->half = half;
     return data + sampi_kv_bytes(n_cells, n_embd, type);
+}
+
+/* All layers' keys, then all layers' values, as samp_kv_size counts them. */
+static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
+{
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set->n_cells, set->n_embd_k[i], set->type_k, false);
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
@@ -8540,27 +8593,24 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     if (result) return NULL;
 
     samp_kv_params set = sampi_kv_defaults(*params);
-    size_t cells = sampi_round_up(sizeof(sampi_kv)), rows = cells + set.n_cells * sizeof(samp_kv_cell);
-    size_t turn = rows + sampi_round_up(2 * set.n_layer * sizeof(sampi_kv_rows));
-    size_t end = turn + (set.rope ? set.n_rot : 0) * sizeof(double), bytes = samp_kv_size(params, NULL, NULL);
-    char *block = (char *)SAMP_MALLOC(set.memory ? end : end + 64 + bytes), *data = (char *)set.memory;
+    sampi_kv_layout at = sampi_kv_layout_of(&set);
+    size_t bytes = samp_kv_size(params, NULL, NULL);
+    char *block = (char *)SAMP_MALLOC(set.memory ? at.end : at.end + 64 + bytes), *data = (char *)set.memory;
     if (!block) {
         if (status) *status = SAMP_E_NOMEM;
         return NULL;
     }
-    sampi_kv *kv = (sampi_kv *)(void *)block;
-    memset(block, 0, end);
-    kv->base.size = set.n_cells;
-    kv->base.cells = (samp_kv_cell *)(void *)(block + cells);
-    kv->rows = (sampi_kv_rows *)(void *)(block + rows);
-    kv->turn = (double *)(void *)(block + turn);
-    if (!data) data = block + end + (64 - (uintptr_t)(block + end) % 64) % 64;
+    memset(block, 0, at.end);
+    if (!data) data = block + at.end + (64 - (uintptr_t)(block + at.end) % 64) % 64;
     if (bytes) memset(data, 0, bytes);
-    for (uint32_t i = 0; i < set.n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
-    for (uint32_t i = 0; i < set.n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
-    set.n_embd_k = set.n_embd_v = NULL;
+
+    sampi_kv *kv = (sampi_kv *)(void *)block;
+    kv->base.size = set.n_cells;
+    kv->base.cells = (samp_kv_cell *)(void *)(block + at.cells);
+    kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
+    kv->turn = (double *)(void *)(block + at.turn);
+    sampi_kv_lay_out(kv, &set, data);
+    set.n_embd_k = set.n_embd_v = NULL; /* the caller's arrays, which need not live any longer */
     kv->set = set;
     samp_kv_clear(&kv->base);
     return &kv->base;
@@ -8571,6 +8621,8 @@ SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
+
+static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
@@ -8586,10 +8638,13 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
-    while (n > 0 && kv->cells[n - 1].pos < 0) n--;
+    while (n > 0 && sampi_kv_is_free(kv, n - 1)) n--;
     return n;
 }
 
+/* Set n, the cells that attention looks at: up to the last one in use, padded, as kernels like it; never 0. Whatever
+   gives cells to tokens or moves them ends with this. What only frees cells does not: n may be too large then, which
+   costs time only. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -8600,6 +8655,15 @@ static void sampi_kv_attend(samp_kv *kv)
 /* The sequences that there are, as a set. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
+/* Take the smallest sequence out of a set that is not empty. */
+static int sampi_kv_next_seq(uint64_t *set)
+{
+    int seq = __builtin_ctzll(*set);
+    *set &= *set - 1;
+    return seq;
+}
+
+/* Is a batch one, by itself? How its positions go on from the cache's is another matter: see sampi_kv_goes_up. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -8614,25 +8678,27 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 /* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
 static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 {
-    for (; set; set &= set - 1) {
-        int s = __builtin_ctzll(set);
-        if (last[s] >= pos) return false;
-        last[s] = pos;
+    while (set) {
+        int seq = sampi_kv_next_seq(&set);
+        if (last[seq] >= pos) return false;
+        last[seq] = pos;
     }
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? */
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? One pass over the cells,
+   which looks at the batch's sequences only. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
-    uint64_t all = 0;
-    for (int s = 0; s < 64; s++) last[s] = -1;
-    for (uint32_t i = 0; i < batch->n_tokens; i++) all |= batch->seq[i];
+    uint64_t in_batch = 0;
+    for (int seq = 0; seq < 64; seq++) last[seq] = -1;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) in_batch |= batch->seq[i];
     for (uint32_t i = 0; i < kv->size; i++) {
-        for (uint64_t set = kv->cells[i].seq & all; set; set &= set - 1) {
-            int s = __builtin_ctzll(set);
-            if (last[s] < kv->cells[i].pos) last[s] = kv->cells[i].pos;
+        uint64_t set = kv->cells[i].seq & in_batch;
+        while (set) {
+            int seq = sampi_kv_next_seq(&set);
+            if (last[seq] < kv->cells[i].pos) last[seq] = kv->cells[i].pos;
         }
     }
     for (uint32_t i = 0; i < batch->n_tokens; i++)
@@ -8646,7 +8712,8 @@ static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens free neighbours, or size. */
+/* The first of n_tokens free neighbours, or size. Neighbours don't wrap: a run that would goes on at 0. `tested`
+   counts the cells that can't begin a run, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -8656,12 +8723,28 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
             tested += kv->size - head;
             head = 0;
         }
-        while (i < n_tokens && kv->cells[head + i].pos < 0) i++;
+        while (i < n_tokens && sampi_kv_is_free(kv, head + i)) i++;
         if (i == n_tokens) return head;
         head += i + 1;
         tested += i + 1;
     }
     return kv->size;
+}
+
+/* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
+   [n_tokens] or NULL. */
+static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
+{
+    for (uint32_t i = 0; i < batch->n_tokens; i++) {
+        if (at == kv->size) at = 0;
+        while (!sampi_kv_is_free(kv, at)) at = at + 1 < kv->size ? at + 1 : 0;
+        if (i == 0) kv->head = at;
+        if (cells) cells[i] = at;
+        kv->cells[at].pos = batch->pos[i];
+        kv->cells[at].seq = batch->seq[i];
+        at++;
+    }
+    kv->used += batch->n_tokens;
 }
 
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
@@ -8674,21 +8757,14 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
         if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
         at = sampi_kv_start(kv, n);
     }
-    for (uint32_t i = 0; i < n; at++) {
-        if (at == kv->size) at = 0;
-        if (kv->cells[at].pos >= 0) continue;
-        if (i == 0) kv->head = at;
-        if (cells) cells[i] = at;
-        kv->cells[at].pos = batch->pos[i];
-        kv->cells[at].seq = batch->seq[i++];
-    }
-    kv->used += n;
+    sampi_kv_take(kv, batch, at, cells);
     sampi_kv_attend(kv);
     return SAMP_OK;
 }
 
 /* ---- operations on a sequence ---- */
 
+/* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -8698,11 +8774,21 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+/* The same for a function without a range. */
+static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
-    return (cell->seq >> seq & 1) && cell->pos >= p0 && cell->pos < p1;
+    int32_t p0 = -1, p1 = -1;
+    return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
+static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
+
+static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+{
+    return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
+}
+
+/* Cell i is free again, and the next search begins no later. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -8713,7 +8799,7 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 /* Take the sequences out of a cell's set. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return;
+    if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
@@ -8734,20 +8820,19 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     if (!status) status = sampi_kv_check_range(kv, dst, &p0, &p1);
     if (status) return status;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (sampi_kv_has(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
+        if (sampi_kv_has_in(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
     return SAMP_OK;
 }
 
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
-    int32_t p0 = -1, p1 = -1;
-    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    int status = sampi_kv_check_seq(kv, seq);
     if (status) return status;
     for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
     return SAMP_OK;
 }
 
-/* pos: where cell i moves to; below 0: out. */
+/* pos: where cell i moves to; below 0: out. Its keys stay as they are: delta says what they owe. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -8760,15 +8845,16 @@ static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
     }
 }
 
+/* Two passes: a position that would be too large must be known before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
-    if (status) return status;
+    if (status || delta == 0) return status;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
             return SAMP_E_RANGE;
-    for (uint32_t i = 0; i < kv->size && delta; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
     return SAMP_OK;
 }
 
@@ -8776,21 +8862,21 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
     if (!status && d < 1) status = SAMP_E_RANGE;
-    if (status) return status;
-    for (uint32_t i = 0; i < kv->size && d > 1; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
+    if (status || d == 1) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
     return SAMP_OK;
 }
 
-/* The largest sign * position, so that -1 asks for the smallest. */
+/* The position with the largest sign * position, so that -1 asks for the smallest. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
-    int32_t best = -1, p0 = -1, p1 = -1;
+    int32_t best = -1;
     if (!kv) return -1;
-    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return SAMP_E_RANGE;
+    if (sampi_kv_check_seq(kv, seq)) return SAMP_E_RANGE;
     for (uint32_t i = 0; i < kv->size; i++) {
         int32_t pos = kv->cells[i].pos;
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (best < 0 || sign * pos > sign * best)) best = pos;
+        if (sampi_kv_has(&kv->cells[i], seq) && (best < 0 || sign * pos > sign * best)) best = pos;
     }
     return best;
 }
@@ -8800,6 +8886,7 @@ SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sa
 
 /* ---- keys and values ---- */
 
+/* [2] a layer's keys and its values; NULL if there is no such layer. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
@@ -8807,79 +8894,109 @@ static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
-    return r ? r[0].data : NULL;
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
+    return rows ? rows[0].data : NULL;
 }
 
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
-    return r ? r[1].data : NULL;
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
+    return rows ? rows[1].data : NULL;
 }
 
-static void sampi_kv_store(const sampi_kv_rows *r, size_t cell, size_t i, float x)
+/* Element i of a cell, in the buffer's type. By memcpy, for a saved state's rows are not aligned. */
+static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
-    uint16_t h = r->half ? sampi_f32_to_f16(x) : 0;
-    memcpy(r->data + cell * r->stride + i * r->step, r->half ? (const void *)&h : (const void *)&x, r->half ? 2 : 4);
+    char *p = rows->data + cell * rows->stride + i * rows->step;
+    if (rows->half) {
+        uint16_t h = sampi_f32_to_f16(x);
+        memcpy(p, &h, 2);
+    } else {
+        memcpy(p, &x, 4);
+    }
 }
 
-static float sampi_kv_load(const sampi_kv_rows *r, size_t cell, size_t i)
+static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
-    const char *p = r->data + cell * r->stride + i * r->step;
-    uint16_t h;
+    const char *p = rows->data + cell * rows->stride + i * rows->step;
+    if (rows->half) {
+        uint16_t h;
+        memcpy(&h, p, 2);
+        return sampi_f16_to_f32(h);
+    }
     float x;
-    if (!r->half) return memcpy(&x, p, 4), x;
-    memcpy(&h, p, 2);
-    return sampi_f16_to_f32(h);
+    memcpy(&x, p, 4);
+    return x;
 }
 
-/* A cell's elements as they are, between rows of one type. */
+/* A cell's elements as they are, between rows of one type: at once if they stand together in both. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
     const char *f = from->data + from_cell * from->stride;
-    size_t width = to->half ? 2 : 4, piece = to->step == width && from->step == width ? to->n * width : width;
-    for (size_t i = 0; i < to->n; i += piece / width) memcpy(t + i * to->step, f + i * from->step, piece);
+    size_t width = sampi_kv_width(to->half);
+    if (to->step == width && from->step == width) {
+        memcpy(t, f, to->n * width);
+        return;
+    }
+    for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
+}
+
+/* The caller's array of floats as rows with one cell. */
+static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
+{
+    sampi_kv_rows rows;
+    rows.data = (char *)(uintptr_t)x;
+    rows.n = n;
+    rows.stride = 0;
+    rows.step = 4;
+    rows.half = false;
+    return rows;
 }
 
 /* One cell's elements as f32, from x or to x [n]. */
-static void sampi_kv_set(const sampi_kv_rows *r, size_t cell, const float *x)
+static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
-    const sampi_kv_rows plain = { (char *)(uintptr_t)x, r->n, 0, 4, false };
-    if (!r->half) sampi_kv_copy(r, cell, &plain, 0);
-    for (size_t i = 0; r->half && i < r->n; i++) sampi_kv_store(r, cell, i, x[i]);
+    const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
+    if (rows->half)
+        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, x[i]);
+    else
+        sampi_kv_copy(rows, cell, &floats, 0);
 }
 
-static void sampi_kv_read(const sampi_kv_rows *r, size_t cell, float *x)
+static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
-    const sampi_kv_rows plain = { (char *)x, r->n, 0, 4, false };
-    if (!r->half) sampi_kv_copy(&plain, 0, r, cell);
-    for (size_t i = 0; r->half && i < r->n; i++) x[i] = sampi_kv_load(r, cell, i);
+    const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
+    if (rows->half)
+        for (size_t i = 0; i < rows->n; i++) x[i] = sampi_kv_load(rows, cell, i);
+    else
+        sampi_kv_copy(&floats, 0, rows, cell);
 }
 
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
-    if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    if (k) sampi_kv_set(&r[0], cell, k);
-    if (v) sampi_kv_set(&r[1], cell, v);
+    if (!rows || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_set(&rows[0], cell, k);
+    if (v) sampi_kv_set(&rows[1], cell, v);
     return SAMP_OK;
 }
 
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
-    if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    if (k) sampi_kv_read(&r[0], cell, k);
-    if (v) sampi_kv_read(&r[1], cell, v);
+    if (!rows || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_read(&rows[0], cell, k);
+    if (v) sampi_kv_read(&rows[1], cell, v);
     return SAMP_OK;
 }
 
 /* ---- update: shifts, then holes ---- */
 
-/* The angles of delta positions. */
+/* The angles of delta positions, to kv->turn. In double, by libm's cos and sin: keys are no tokens, and need not have
+   the same bits everywhere. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -8890,41 +9007,48 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer. */
-static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *r, uint32_t cell)
+/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once each.
+   */
+static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
     uint32_t n_rot = kv->set.n_rot, apart = adjacent ? 1 : n_rot / 2;
-    for (size_t head = 0; head < r->n; head += kv->set.n_embd_head) {
+    for (size_t head = 0; head < keys->n; head += kv->set.n_embd_head) {
         for (uint32_t i = 0; i < n_rot; i += 2) {
             size_t at = head + (adjacent ? i : i / 2);
-            double a = (double)sampi_kv_load(r, cell, at), b = (double)sampi_kv_load(r, cell, at + apart);
+            double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(r, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(r, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
         }
     }
 }
 
+/* Turn the keys of all cells with a delta, in all layers; then no cell has one. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0;
+    int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
         if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
-        if (delta != turned) sampi_kv_turn_by(kv, turned = delta); /* neighbours mostly share it */
+        if (delta != turned) {
+            sampi_kv_turn_by(kv, delta);
+            turned = delta;
+        }
         for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
     }
     kv->base.has_shift = false;
 }
 
+/* More holes before the last cell in use than the threshold allows? */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
+/* A cell with its keys and values to a free one. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -8935,11 +9059,10 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 /* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
-    samp_kv_cell *cells = kv->base.cells;
     uint32_t hole = 0, used = kv->base.used;
     for (uint32_t i = used; i < kv->base.size; i++) {
-        if (cells[i].pos < 0) continue;
-        while (cells[hole].pos >= 0) hole++;
+        if (sampi_kv_is_free(&kv->base, i)) continue;
+        while (!sampi_kv_is_free(&kv->base, hole)) hole++;
         sampi_kv_move(kv, i, hole);
     }
     kv->base.head = used < kv->base.size ? used : 0;
@@ -8972,7 +9095,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
     if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
     for (size_t t = 0; t < batch->n_tokens; t++) {
         uint64_t set = batch->seq[t];
-        for (size_t c = 0; c < n; c++) {
+        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so it is never seen */
             bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
             if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
             if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
@@ -8985,12 +9108,13 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
    Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
-       a checksum of all that, 64 bits. */
+       a checksum of all that, 64 bits.
+   Which cells the tokens are in is not part of it: a sequence is what it is wherever it lies. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads. */
+/* What must be the same in the cache that loads: it makes these words itself and compares. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -9013,24 +9137,25 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
+/* The state's size for n cells. */
 static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
 {
     size_t per_cell = 8;
-    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++) per_cell += kv->rows[i].n * (kv->rows[i].half ? 2 : 4);
+    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++)
+        per_cell += kv->rows[i].n * sampi_kv_width(kv->rows[i].half);
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < kv->size; i++) n += kv->cells[i].seq >> seq & 1;
+    for (uint32_t i = 0; i < kv->size; i++) n += sampi_kv_has(&kv->cells[i], seq);
     return n;
 }
 
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
-    int32_t p0 = -1, p1 = -1;
-    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return 0;
+    if (sampi_kv_check_seq(kv, seq)) return 0;
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
@@ -9047,12 +9172,12 @@ static uint32_t sampi_kv_word(const char *bytes, size_t i)
     return x;
 }
 
-/* The same rows packed: cells one behind the other. */
-static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *r, char *data)
+/* The same rows as a state has them, at data: cells one behind the other, never transposed. */
+static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
-    sampi_kv_rows packed = *r;
+    sampi_kv_rows packed = *rows;
     packed.data = data;
-    packed.step = r->half ? 2 : 4;
+    packed.step = sampi_kv_width(rows->half);
     packed.stride = packed.n * packed.step;
     return packed;
 }
@@ -9060,26 +9185,27 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *r, char *data)
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
-    int32_t p0 = -1, p1 = -1;
-    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    int status = sampi_kv_check_seq(cache, seq);
     if (!status && !bytes) status = SAMP_E_NULL;
     if (status) return status;
     uint32_t n = sampi_kv_count(cache, seq);
-    size_t all = sampi_kv_state_bytes(kv, n);
+    if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    if (size < all) return SAMP_E_WORKSPACE;
     for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
         uint32_t field = sampi_kv_field(kv, i);
         sampi_kv_write(&to, &field, 4);
     }
     sampi_kv_write(&to, &n, 4);
     for (uint32_t i = 0; i < cache->size; i++)
-        if (cache->cells[i].seq >> seq & 1) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
+        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
-        size_t at = 0;
-        for (uint32_t i = 0; i < cache->size; i++)
-            if (cache->cells[i].seq >> seq & 1) sampi_kv_copy(&packed, at++, &kv->rows[k], i);
+        size_t written = 0;
+        for (uint32_t i = 0; i < cache->size; i++) {
+            if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+            sampi_kv_copy(&packed, written, &kv->rows[k], i);
+            written++;
+        }
         to += n * packed.stride;
     }
     uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
@@ -9087,7 +9213,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Is that a state which kv could have saved? *n becomes its number of cells. */
+/* Is that a state which kv could have saved? *n becomes its number of cells. The bytes may come from anywhere, so
+   their size is compared before what lies within is read, and every position is looked at. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -9107,34 +9234,46 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
+/* How many cells would be free if seq were gone. */
+static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
+{
+    uint64_t others = ~((uint64_t)1 << seq);
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < kv->size; i++) room += (kv->cells[i].seq & others) == 0;
+    return room;
+}
+
+/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. */
+static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
+{
+    samp_kv_cell *c = &kv->base.cells[cell];
+    size_t words = sampi_kv_n_fields(kv) + 1; /* before the cells */
+    char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
+    for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+        sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
+        sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        data += n * packed.stride;
+    }
+    c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
+    c->delta = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i + 1);
+    c->seq = set;
+    if (c->delta != 0) kv->base.has_shift = true;
+}
+
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;
-    int32_t p0 = -1, p1 = -1;
-    uint32_t n, room = 0;
-    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    uint32_t n;
+    int status = sampi_kv_check_seq(cache, seq);
     if (!status) status = bytes ? sampi_kv_check_state(kv, (const char *)bytes, size, &n) : SAMP_E_NULL;
     if (status) return status;
-    uint64_t set = (uint64_t)1 << seq;
-    for (uint32_t i = 0; i < cache->size; i++) room += (cache->cells[i].seq & ~set) == 0;
-    if (room < n) return SAMP_E_FULL;
+    if (sampi_kv_room_without(cache, seq) < n) return SAMP_E_FULL;
 
     samp_kv_seq_rm(cache, seq, -1, -1);
-    size_t at = sampi_kv_n_fields(kv) + 1; /* in words; the first row comes behind the cells */
-    char *row = (char *)(uintptr_t)bytes + 4 * at + 8 * (size_t)n;
-    for (uint32_t i = 0, cell = cache->head; i < n; cell = (cell + 1) % cache->size) {
-        if (cache->cells[cell].pos >= 0) continue;
-        char *data = row;
-        for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
-            sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
-            sampi_kv_copy(&kv->rows[k], cell, &packed, i);
-            data += n * packed.stride;
-        }
-        cache->cells[cell].pos = (int32_t)sampi_kv_word((const char *)bytes, at++);
-        cache->cells[cell].delta = (int32_t)sampi_kv_word((const char *)bytes, at++);
-        cache->cells[cell].seq = set;
-        cache->has_shift |= cache->cells[cell].delta != 0;
-        i++;
+    uint32_t cell = cache->head;
+    for (uint32_t i = 0; i < n; i++) {
+        while (!sampi_kv_is_free(cache, cell)) cell = (cell + 1) % cache->size;
+        sampi_kv_load_cell(kv, (const char *)bytes, i, n, cell, (uint64_t)1 << seq);
     }
     cache->used += n;
     sampi_kv_attend(cache);
