@@ -2836,6 +2836,7 @@ typedef struct sampi_order {
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
+/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it. */
 static bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
@@ -2912,7 +2913,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
 
 /* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
    behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
-   sampi_sort calls it, and the GPU's host for the rows that are sorted there. */
+   sampi_sort calls it, and the GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
@@ -2937,6 +2938,7 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     cur->selected = -1;
 }
 
+/* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
 /* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
@@ -3406,12 +3408,14 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
+/* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
 static void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
     s->u.bias.from = NULL;
 }
 
+/* The new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
 /* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
@@ -3429,8 +3433,10 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
 
+/* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
+/* An empty window. The parts keep their old contents, which the sizes leave out. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
@@ -3475,7 +3481,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- dry ("don't repeat yourself") ----
-   A token that would make the end of the text repeat something longer than `allowed` tokens loses multiplier *
+   A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
    base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
    then heads.
 
@@ -3486,6 +3492,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 #define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
 #define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
+/* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
@@ -3528,6 +3535,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
+/* Is there a part within a text? Both may hold any bytes, zeros too, so this is not strstr. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)
@@ -3535,6 +3543,7 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
+/* One more head, written only if there is a list to write to; returns how many there are then. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -3593,6 +3602,7 @@ static void sampi_dry_build(sampi_sampler *s)
 
 static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
 
+/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -3689,6 +3699,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
+/* As sampi_patch wants it; the fast path applies it to the tokens of the list alone. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
@@ -3713,6 +3724,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return n_list;
 }
 
+/* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -3782,6 +3794,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
+/* Mask what is farther below the maximum than n standard deviations. The array keeps its size, and p is not set. */
 static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -3792,6 +3805,7 @@ static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The cheapest cut: no probability is needed, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
@@ -3817,6 +3831,7 @@ typedef struct sampi_bends {
     uint64_t w[2];
 } sampi_bends;
 
+/* The array must be sorted and have two candidates; it must not change during the walk. */
 static void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -3858,6 +3873,7 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
     return sums->n;
 }
 
+/* p is set for all before the cut, so it is the probability among all tokens. */
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -3880,6 +3896,7 @@ static double sampi_typical_score(const sampi_order *order, const samp_token_dat
     return fabs((order->max - (double)d->logit) - order->mean);
 }
 
+/* More than p, so one unit of mass above the share rounded down. */
 static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -3892,6 +3909,7 @@ static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* p at least, so the share rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4017,6 +4035,7 @@ static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
     return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
 }
 
+/* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
 static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
@@ -4031,9 +4050,9 @@ static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
-   leaves in cur->selected the index of its candidate, and p of all that are left. Of the sampler apply changes
-   mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted (s->now.pending,
-   pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
+   leaves in cur->selected the index of its candidate, and (but for greedy) p of all that are left. Of the sampler
+   apply changes mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted
+   (s->now.pending, pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
 
    The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
    draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
@@ -4042,6 +4061,7 @@ static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
    The one thing to know: a draw goes by ascending id, whatever order the array is in. The order would depend on which
    samplers have sorted, and the fast path, which does not sort, could not give the same token. */
 
+/* For users who want p and the order, not a token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4051,6 +4071,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4102,6 +4123,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     return i;
 }
 
+/* As sampi_mass wants it. */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
@@ -4221,6 +4243,7 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
     return sums;
 }
 
+/* All of it is the draw; adaptive_p with a target below 0 is the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
@@ -4233,6 +4256,7 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
    is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
    */
 
+/* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
@@ -4290,6 +4314,7 @@ static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, si
     return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
 }
 
+/* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -4314,6 +4339,7 @@ static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
     return sampi_surprise_floor(s->now.mu, max, z);
 }
 
+/* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4326,6 +4352,7 @@ static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
    where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
    the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
 
+/* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
     s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
@@ -4368,6 +4395,8 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
+/* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
+   and for whoever looks at p. */
 static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -4414,8 +4443,11 @@ typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
+/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
+   floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
+/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -4502,6 +4534,7 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 /* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
+/* As llama.cpp did it before it dropped the sampler. */
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -4525,6 +4558,7 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
     return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
 }
 
+/* The running sum is in the order of the scores, and must exceed the share. */
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, true);
@@ -4543,6 +4577,7 @@ static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -4617,6 +4652,7 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- selection ---- */
 
+/* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4676,6 +4712,7 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
+/* All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be rearranged here. */
 static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *d = cur->data;
@@ -4694,6 +4731,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_llama_mirostat_select(s, cur);
 }
 
+/* The array is sorted, so what is within mu is its beginning; one token stays in any case. */
 static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -7549,6 +7587,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 #define SAMPI_MAX_THREADS 256
 
+/* In elements and in words; 0 stands for rows without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -7589,6 +7628,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
+/* Does it want tokens, but has no list to write them to? */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
 /* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
@@ -8085,6 +8125,7 @@ typedef struct sampi_place {
 
 /* ---- weights ---- */
 
+/* What exp is taken of, f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
@@ -8322,6 +8363,7 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
+/* Types first: a size is large or small only for a type. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -8331,6 +8373,7 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
     return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
 }
 
+/* The only allocation of the operator: a record of what was described. */
 SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
 {
     samp_random_sample *op = NULL;
@@ -8348,6 +8391,7 @@ SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_d
     return op;
 }
 
+/* Room for the alignment is part of it, so any address is good. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
@@ -8367,6 +8411,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
+/* Checks, the workspace, the row as floats with its maxima, then the argmax or a search. *result is written at the
+   very end, so an error leaves it alone. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)
@@ -8434,6 +8480,7 @@ static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *
 
 /* ---- making ---- */
 
+/* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -8470,6 +8517,7 @@ static int sampi_kv_bad(const char **field, const char *name, int status)
     return status;
 }
 
+/* What only matters with rope: heads must divide the keys of every layer, and pairs the part that is turned. */
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
@@ -8519,6 +8567,7 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
+/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -8586,6 +8635,8 @@ static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data
         data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
 }
 
+/* Parameters are checked, so only memory can be missing. Everything is laid out here once; pointers into the block
+   never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -8624,6 +8675,7 @@ static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
+/* The buffers are left alone: a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -8747,6 +8799,7 @@ static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, 
     kv->used += batch->n_tokens;
 }
 
+/* Checks, the search, then the cells are taken: nothing can fail behind the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -8781,6 +8834,7 @@ static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
     return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
+/* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
@@ -8814,6 +8868,7 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
+/* A fork costs one bit a cell. A shared cell moves for all that share it, see samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
@@ -8824,6 +8879,7 @@ SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, i
     return SAMP_OK;
 }
 
+/* Bits of sequences that there are not are 0 anyway, so the set of the others is simply the complement. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
     int status = sampi_kv_check_seq(kv, seq);
@@ -8858,6 +8914,7 @@ SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
+/* Positions only get smaller, so nothing can overflow, and one pass is enough. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
@@ -8973,6 +9030,7 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
+/* Also the way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9070,6 +9128,8 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     sampi_kv_attend(&kv->base);
 }
 
+/* Keys are turned before anything moves: both need all cells where they are, and a moved cell brings its turned keys.
+   */
 SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -9087,6 +9147,7 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 
 /* ---- the mask ---- */
 
+/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -9146,6 +9207,7 @@ static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
+/* How many tokens a sequence has. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -9159,12 +9221,14 @@ SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
+/* Append to a state; *to moves on. That there is room was checked for the whole state. */
 static void sampi_kv_write(char **to, const void *from, size_t n)
 {
     memcpy(*to, from, n);
     *to += n;
 }
 
+/* Word i of a state, which need not be aligned. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i)
 {
     uint32_t x;
@@ -9182,6 +9246,8 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
     return packed;
 }
 
+/* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
+   unturned. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -9260,6 +9326,8 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     if (c->delta != 0) kv->base.has_shift = true;
 }
 
+/* All checks come before the old sequence is removed: a bad state must leave it. Then there is room, and nothing
+   fails. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;
