@@ -2836,8 +2836,9 @@ typedef struct sampi_order {
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it. */
-static bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
+/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it, for every
+   candidate, so a call would be a third of their time. */
+SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
         double x = order->score(order, a), y = order->score(order, b);
@@ -3048,15 +3049,16 @@ static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
    (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= floor;
+    samp_token_data *d = cur->data;
+    size_t n = cur->size, count = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) count += (double)d[i].logit >= floor;
     if (count < min_keep || count == 0) {
         if (min_keep == 0) min_keep = 1;
-        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size);
+        sampi_cut_to_first(cur, min_keep < n ? min_keep : n);
         return;
     }
-    for (size_t i = 0; i < cur->size; i++)
-        if ((double)cur->data[i].logit >= floor) cur->data[kept++] = cur->data[i];
+    for (size_t i = 0; i < n; i++)
+        if ((double)d[i].logit >= floor) d[kept++] = d[i];
     sampi_resize(cur, kept);
 }
 
@@ -3955,7 +3957,7 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 /* ---- xtc, "exclude top choices" ---- */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
-static bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+SAMPI_INLINE bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
@@ -4387,11 +4389,11 @@ static float sampi_adaptive_p_logit(float p, float aim)
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(s);
+    samp_token_data *d = cur->data;
     for (size_t i = 0; i < cur->size; i++) {
-        samp_token_data *d = &cur->data[i];
-        float l = d->logit;
-        if (!sampi_masked(l)) d->logit = sampi_adaptive_p_logit(d->p, aim);
-        d->p = l;
+        float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+        d[i].p = l;
     }
 }
 
