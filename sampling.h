@@ -6218,9 +6218,13 @@ struct sampi_row {
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
-#define SAMPI_CHANGES                                                                                                \
-    1024 /* more changed logits than that go step by step: each is put in its place among the others */
-#define SAMPI_SMALL 4096 /* rows up to this length are summed exactly at once: it costs no more than an estimate */
+
+/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
+   among the others, and each is one more token that a bound has to allow for. */
+#define SAMPI_CHANGES 1024
+
+/* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
+#define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
 
@@ -6290,7 +6294,9 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-static size_t sampi_n_lines(size_t n) { return 16 * ((n + SAMPI_TILE - 1) / SAMPI_TILE); }
+/* The last tile counts as a whole one: maxima gives all of its lines. */
+static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
 /* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
 static int sampi_scan(sampi_row *row)
@@ -6365,7 +6371,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return c < row->n_change && change[c].id == (samp_token)i ? change[c].x : sampi_element_at(row, i) + 0.0f;
 }
 
-/* One more element of a dense row with another value; sorted by id. Most come in order of ids, so that nothing moves. */
+/* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -6648,11 +6654,12 @@ static void sampi_gather_first(sampi_row *row, size_t want)
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keep the tokens with x >= floor. Where many stay they are not copied: the dense row gets a floor. */
+/* Keep the tokens of a dense row with x >= floor. Where an eighth of the lines has one they are not copied: the row
+   gets a floor, and row->n / 128 tokens at least reach it. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
-    if (sampi_is_compact(row) || row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
+    if (row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
         sampi_gather(row, floor);
     else if (floor > row->floor)
         row->floor = floor;
@@ -6797,8 +6804,10 @@ static int sampi_range_of(sampi_row *row, sampi_range *range)
     return SAMP_OK;
 }
 
-/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. */
+/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. A double holds no
+   exact Z above 2^53, so an exact one has a place of its own. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+
 static uint64_t sampi_z_hi(const sampi_range *range)
 {
     return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
@@ -6922,8 +6931,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
     }
     sampi_row before = *row;
     sampi_raise_floor(row, sampi_unscale(row, floor));
-    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK; /* an eighth of the lines reach it */
-    sampi_compact(row);
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK;
+    sampi_compact(row); /* to count them */
     if (row->n < min_keep) {
         *row = before;
         sampi_keep_first(row, min_keep);
@@ -7354,7 +7363,8 @@ typedef struct sampi_typical {
     sampi_range range;
 } sampi_typical;
 
-/* How far the means at both ends of the range can be from the one in between, which the scores are from. */
+/* Scores are taken from the mean in the middle of what it can be; *off: how far its ends are from there, with the
+   rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -7376,10 +7386,21 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
     return at_low < last - slack && at_high < last - slack;
 }
 
+static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
+
+/* Is the choice the same for every mean and Z in the range? The mean moves each score by at most half of `apart`: so
+   no other token may come as near to the last one as that, and this one has to be needed even for the smallest Z. */
+static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
+                              uint64_t want_lo, size_t min_keep)
+{
+    if (cut->n_upto - cut->n_over != 1) return false;
+    if (k->count(t->y, t->n, sampi_float_up((double)cut->at - apart)) != cut->n_upto) return false;
+    if (k->count(t->y, t->n, sampi_float_up((double)cut->at + apart)) != cut->n_over) return false;
+    return cut->over < want_lo || cut->n_upto == min_keep;
+}
+
 /* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, nothing has changed.
-   An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
-   the last one as twice that, and this one is needed whatever Z is. */
+   exact and leaves a doubt, nothing has changed. */
 static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -7401,23 +7422,17 @@ static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typica
     else
         inner = sampi_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
-    want = want > inner ? want - inner : 0;
-    min_keep = min_keep > n_inner ? min_keep - n_inner : 0;
+    want = sampi_missing(want, inner);
+    min_keep = (size_t)sampi_missing(min_keep, n_inner);
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
-    if (!range->is_exact) {
-        bool is_alone = cut.n_upto - cut.n_over == 1 &&
-                        k->count(t.y, n, sampi_float_up(-last - apart)) == cut.n_upto &&
-                        k->count(t.y, n, sampi_float_up(-last + apart)) == cut.n_over;
-        bool is_needed = cut.over < want_lo || cut.n_upto == min_keep;
-        if (!is_alone || !is_needed) return SAMPI_DOUBT;
-    }
-    sampi_drop_scores(row, &order, &t, cut.at, want > cut.over ? want - cut.over : 0,
-                      min_keep > cut.n_over ? min_keep - cut.n_over : 0);
+    if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
+    sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
+                      (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
     (void)sampi_scan(row); /* the maximum need not be typical */
     return SAMPI_FOUND;
@@ -7435,12 +7450,11 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     sampi_score_tokens(row->k, &t, &order);
     uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
     size_t rank = typical->min_keep / 32, more = t.n >> shift;
-    uint64_t less_mass = part > off ? part - off : 0;
-    size_t less_rank = rank > more ? rank - more : 0;
     double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
-    double near_end = -(double)sampi_cut_scores(row->k, &t, less_mass, less_rank).at;
-    double middle = order.max - order.mean,
-           slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    double near_end =
+        -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
+    double middle = order.max - order.mean;
+    double slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -7474,6 +7488,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
+/* A long row: its head with an estimate, else all of it, compact, with exact sums. There the band is guessed, and
+   widened, before everything gets a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -7591,7 +7607,7 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
         row->k->envelope(it.x, it.n, row->r, max, row->floor, tile + it.at / SAMPI_TILE);
-    for (size_t t = 0; t < (row->n + SAMPI_TILE - 1) / SAMPI_TILE; t++) total += tile[t];
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++) total += tile[t];
     return total;
 }
 
@@ -7661,9 +7677,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, range.max, range.z_lo),
-               hi = sampi_mirostat_floor(s, range.max, range.z_hi);
-        double max = (double)range.max;
+        double lo = sampi_mirostat_floor(s, range.max, range.z_lo), max = (double)range.max;
+        double hi = sampi_mirostat_floor(s, range.max, range.z_hi);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -7934,34 +7949,48 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, status);
 }
 
-/* ================================================================================================== >>sample */
+/* ================================================================================================== >>sample
+   samp_sample itself: logits come in, a token or a negative status goes out. The fast path is asked first; where it
+   declines, the array of all candidates goes through the samplers one by one, which is what defines the token. Either
+   way a draw is all or nothing: on an error the samplers' state is as before. */
 
+/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+static size_t sampi_lay(size_t *size, size_t bytes)
+{
+    size_t at = *size;
+    *size += (bytes + 63) & ~(size_t)63;
+    return at;
+}
+
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
+     candidate   12 bytes a token; w lies there too, with what is laid over it (sampi_scored): as much again
+     line        a maximum for each line, filled up to less than twice as many where they are folded
+     scratch     the folded maxima are fewer, a compact row's lines at most as many */
 static int sampi_reserve(sampi_work *work, size_t n)
 {
+    size_t size = 0;
     if (n <= work->n) return SAMP_OK;
-    size_t tiles = (n + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
-    const size_t bytes[7] = { (n + 128) * sizeof(samp_token_data), (n + 32) * sizeof(float),
-                              (n + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
-                              (32 * tiles + 64) * sizeof(float),   tiles * sizeof(uint64_t),
-                              SAMPI_CHANGES * sizeof(sampi_change) };
-    for (int i = 0; i < 7; i++) {
-        at[i] = size - 64;
-        size += (bytes[i] + 63) & ~(size_t)63;
-    }
-    char *block = (char *)SAMP_MALLOC(size), *base;
+    size_t candidate = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
+    char *base = block + (64 - (uintptr_t)block % 64) % 64;
     SAMP_FREE(work->block);
-    base = block + (64 - (uintptr_t)block % 64) % 64; /* on a cache line */
     work->block = block;
     work->n = n;
-    work->candidate = (samp_token_data *)(void *)(base + at[0]);
-    work->w = (uint64_t *)(void *)(base + at[0]);
-    work->x = (float *)(void *)(base + at[1]);
-    work->id = (int32_t *)(void *)(base + at[2]);
-    work->line = (float *)(void *)(base + at[3]);
-    work->scratch = (float *)(void *)(base + at[4]);
-    work->sum = (uint64_t *)(void *)(base + at[5]);
-    work->change = (sampi_change *)(void *)(base + at[6]);
+    work->candidate = (samp_token_data *)(void *)(base + candidate);
+    work->w = (uint64_t *)(void *)(base + candidate);
+    work->x = (float *)(void *)(base + x);
+    work->id = (int32_t *)(void *)(base + id);
+    work->line = (float *)(void *)(base + line);
+    work->scratch = (float *)(void *)(base + scratch);
+    work->sum = (uint64_t *)(void *)(base + sum);
+    work->change = (sampi_change *)(void *)(base + change);
     return SAMP_OK;
 }
 
@@ -7983,12 +8012,16 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     uint64_t position = job->s->position;
     int status = sampi_check(&cur);
     if (!status) status = sampi_apply(job->s, &cur, true);
-    if (status || !(status = sampi_accept_selected(job, &cur, token))) return status;
-    sampi_restore_state(job->s);
-    job->s->position = position;
+    if (status) return status;
+    status = sampi_accept_selected(job, &cur, token);
+    if (status) { /* the apply has ended well and counted: it is taken back */
+        sampi_restore_state(job->s);
+        job->s->position = position;
+    }
     return status;
 }
 
+/* A token by either way, or a negative status. */
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
@@ -8000,13 +8033,14 @@ static samp_token sampi_draw_any(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Of the logits as given. */
+/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;
     if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
+/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
@@ -8030,8 +8064,17 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     int status = samp_status(sampler, NULL);
     if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
     if (!status) status = samp_reserve(sampler, n_vocab);
-    sampi_job job = { s, &s->work, logits, SAMP_F32, NULL, n_vocab, NULL, accept };
-    return status ? status : sampi_sample(&job);
+    if (status) return status;
+    sampi_job job;
+    job.s = s;
+    job.work = &s->work;
+    job.data = logits;
+    job.dtype = SAMP_F32;
+    job.mask = NULL;
+    job.n = n_vocab;
+    job.logprobs = NULL;
+    job.accept = accept;
+    return sampi_sample(&job);
 }
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
