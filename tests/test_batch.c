@@ -663,7 +663,7 @@ static bool long_rows(void)
         failures += !ending_case(&w, i, n, end_kinds[i % 2], (samp_dtype)(i / 2 % 4), i % 3 == 0);
         failures += !ending_case(&w, i, n, end_kinds[2 + i % 4], (samp_dtype)((i + 1) % 4), i % 3 == 1);
     }
-    for (uint64_t i = 0; i < (quick() ? 2 : 8) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
+    for (uint64_t i = 0; i < amount(8, 2) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
     return end(&w, failures == 0, "long rows");
 }
 

@@ -770,7 +770,7 @@ static bool flat_rows(void)
     player p;
     bool good = true;
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++)
+    for (uint64_t seed = 0; seed < amount(120, 12) && good; seed++)
         good = flat_case(&p, seed, CUT_TYPICAL) && flat_case(&p, seed, CUT_TAIL_FREE);
     return end(&p, good, "flat rows");
 }
