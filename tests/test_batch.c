@@ -5,6 +5,7 @@
 
      SAMP_TEST_CASES   random sequences of batches (default: see default_cases)
      SAMP_TEST_SEED    sequence i is made from seed + i: what a failure prints replays that one
+     SAMP_TEST_FULL    all of everything, not the part that make test plays
      SAMP_TEST_QUICK   fewer of everything
      SAMP_TEST_ISA     only this instruction set
 

@@ -5,6 +5,7 @@
 
      SAMP_TEST_CASES   random chains, each with up to eight rows (default: see default_cases)
      SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
+     SAMP_TEST_FULL    all of everything, not the part that make test plays
      SAMP_TEST_QUICK   fewer of everything
      SAMP_TEST_ISA     only this instruction set
 

@@ -2,7 +2,7 @@
    row and walk it; every type of logits and of results; the pitfalls that such operators are known for, each by name;
    statuses; workspaces to the byte; no heap; and the statistics of what it draws.
 
-     SAMP_TEST_CASES   random rows (default 10,000; with SAMP_TEST_QUICK 1000) */
+     SAMP_TEST_CASES   random rows (default 2500; with SAMP_TEST_FULL 10,000, with SAMP_TEST_QUICK 1000) */
 #include "../sampling.h"
 #include "heap.h"
 #include "inside.h"
