@@ -386,9 +386,11 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "avx2", "avx512", "neon"; chosen at the first use.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it.
+   samp_isa_list -- the name of instruction set i of those that work here, the best one last; NULL behind it. */
 SAMP_API const char *samp_isa_name(void);
 SAMP_API int samp_isa_force(const char *name);
+SAMP_API const char *samp_isa_list(int i);
 
 /* samp_strerror -- the text of a status, never NULL. */
 SAMP_API const char *samp_strerror(int status);
@@ -2839,6 +2841,13 @@ SAMP_API int samp_isa_force(const char *name)
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
+}
+
+SAMP_API const char *samp_isa_list(int i)
+{
+    for (int k = 0; k < SAMPI_N_KERNELS; k++)
+        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+    return NULL;
 }
 
 /* =================================================================================================== >>array

@@ -49,9 +49,8 @@ static void use_isa(const char *name)
 static void pick_isas(setting *s)
 {
     const char *best = bench_isa_now(), *wanted = s->o.quick && !s->o.isa ? best : s->o.isa;
-    for (int i = 0; i < BENCH_N_ISA; i++)
-        if (bench_isa_force(bench_isa_name[i]) && bench_listed(wanted, bench_isa_name[i]))
-            s->isa[s->n_isa++] = bench_isa_name[i];
+    for (int i = 0; samp_isa_list(i); i++)
+        if (bench_listed(wanted, samp_isa_list(i))) s->isa[s->n_isa++] = samp_isa_list(i);
     use_isa(NULL);
     if (s->n_isa == 0 && bench_listed(wanted, best)) s->isa[s->n_isa++] = best;
     if (s->n_isa == 0) bench_fail("none of these instruction sets is there", s->o.isa);

@@ -30,13 +30,14 @@ static inline void *bench_malloc(size_t size)
 #define SAMP_FREE(p)   free(p)
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "../tests/floats.h"
+#include "../tests/source.h"
 
 enum {
     BENCH_ROWS = 24,        /* in rotation; at 128,256 tokens 12 MiB, too much for a core's own caches */
     BENCH_MAX_ROUNDS = 101, /* room in a series */
     BENCH_MAX_WINDOW = 4096,
     BENCH_N_BIAS = 100,
-    BENCH_REAL_WIDTH = 32768, /* of the file of real rows */
     BENCH_SEED = 20
 };
 
@@ -145,32 +146,9 @@ static inline void bench_check_list(const char *list, const char *option, const 
 /* ==== Rows =================================================================================================
  * Made up anew in each run, always the same ones. */
 
-typedef struct bench_rng {
-    uint64_t state;
-} bench_rng;
+static inline size_t bench_below(source *r, size_t n) { return (size_t)(uniform(r) * (double)n); }
 
-static inline uint64_t bench_next(bench_rng *r) /* splitmix64 */
-{
-    uint64_t z = r->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
-static inline double bench_unit(bench_rng *r) { return (double)(bench_next(r) >> 11) * 0x1p-53; }
-static inline size_t bench_below(bench_rng *r, size_t n) { return (size_t)(bench_unit(r) * (double)n); }
-
-static inline double bench_uniform(bench_rng *r, double low, double high)
-{
-    double u = bench_unit(r);
-    return low + (high - low) * u;
-}
-
-static inline double bench_normal(bench_rng *r) /* Box and Muller */
-{
-    double u = 1.0 - bench_unit(r), v = bench_unit(r);
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
+static inline double bench_uniform(source *r, double low, double high) { return low + (high - low) * uniform(r); }
 
 typedef enum bench_logits { PEAKED, FLAT, REAL, N_LOGITS } bench_logits;
 static const char *const bench_logits_name[N_LOGITS] = { "peaked", "flat", "real" };
@@ -188,12 +166,12 @@ static inline const float *bench_row(const bench_rows *r, int i) { return r->dat
 /* Normal noise, and 200 tokens that stand out: their logits fall as L0 - e ln(rank), steep in one row and
  * slow in the next. L0 is such that all the noise together has between 0.5 and 4 % of the top token's
  * probability. */
-static inline void bench_fill_peaked(float *row, size_t n, bench_rng *r)
+static inline void bench_fill_peaked(float *row, size_t n, source *r)
 {
     enum { PEAKS = 200 };
     size_t at[PEAKS];
     double tail = 0.0, exponent = bench_uniform(r, 1.3, 3.5), share = bench_uniform(r, 0.005, 0.04);
-    for (size_t i = 0; i < n; i++) row[i] = (float)(-1.0 + 2.2 * bench_normal(r));
+    for (size_t i = 0; i < n; i++) row[i] = (float)(-1.0 + 2.2 * normal(r));
     for (int k = 0; k < PEAKS; k++) {
         do at[k] = bench_below(r, n);
         while (row[at[k]] == INFINITY); /* taken */
@@ -203,58 +181,35 @@ static inline void bench_fill_peaked(float *row, size_t n, bench_rng *r)
     for (int k = 0; k < PEAKS; k++) row[at[k]] = (float)(log(tail / share) - exponent * log(k + 1.0));
 }
 
-static inline void bench_fill_flat(float *row, size_t n, bench_rng *r)
+static inline void bench_fill_flat(float *row, size_t n, source *r)
 {
-    for (size_t i = 0; i < n; i++) row[i] = (float)bench_normal(r);
+    for (size_t i = 0; i < n; i++) row[i] = (float)normal(r);
 }
 
 /* Logits of a language model, tiled to the vocabulary. Every tile of a row
  * is another row of the file, and the scales differ too, so that nothing repeats. */
-static inline void bench_fill_real(float *row, size_t n, bench_rng *r, int index, const bench_rows *real)
+static inline void bench_fill_real(float *row, size_t n, source *r, int index, const bench_rows *real)
 {
     double scale = 1.0;
     for (size_t i = 0, tile = 0; i < n; i++) {
-        if (i % BENCH_REAL_WIDTH == 0) {
+        if (i % REAL_WIDTH == 0) {
             scale = bench_uniform(r, 0.75, 1.25) * (i ? 0.8 : 1.0);
-            tile = ((size_t)index + 5 * (i / BENCH_REAL_WIDTH)) % (size_t)real->count;
+            tile = ((size_t)index + 5 * (i / REAL_WIDTH)) % (size_t)real->count;
         }
-        row[i] = (float)(scale * bench_row(real, (int)tile)[i % BENCH_REAL_WIDTH]);
+        row[i] = (float)(scale * bench_row(real, (int)tile)[i % REAL_WIDTH]);
     }
-}
-
-static inline float bench_from_half(unsigned half)
-{
-    int exponent = half >> 10 & 31, fraction = half & 1023;
-    float x = exponent ? ldexpf((float)(1024 + fraction), exponent - 25) : ldexpf((float)fraction, -24);
-    return half >> 15 ? -x : x;
-}
-
-/* The file of real rows: little-endian f16, BENCH_REAL_WIDTH a row. */
-static inline bench_rows bench_read_real(const char *path)
-{
-    unsigned char bytes[2];
-    FILE *f = fopen(path, "rb");
-    long size = f && !fseek(f, 0, SEEK_END) ? ftell(f) : 0;
-    if (size < 2 * BENCH_REAL_WIDTH) bench_fail("cannot read real logits", path);
-    bench_rows real = { NULL, BENCH_REAL_WIDTH, BENCH_REAL_WIDTH, (int)(size / (2 * BENCH_REAL_WIDTH)) };
-    size_t n = 0, total = (size_t)real.count * real.n;
-    real.data = bench_alloc(total * sizeof *real.data);
-    for (rewind(f); n < total && fread(bytes, 2, 1, f) == 1; n++)
-        real.data[n] = bench_from_half((unsigned)bytes[0] | (unsigned)bytes[1] << 8);
-    if (n < total) bench_fail("cannot read real logits", path);
-    fclose(f);
-    return real;
 }
 
 static inline bench_rows bench_make_rows(bench_logits kind, size_t n, int count, const char *real_path)
 {
     bench_rows rows = { NULL, n, (n + 15) / 16 * 16, count };
     bench_rows real = { NULL, 0, 0, 0 };
-    if (kind == REAL) real = bench_read_real(real_path);
+    if (kind == REAL && !real_rows_load(real_path)) bench_fail("cannot read real logits", real_path);
+    if (kind == REAL) real = (bench_rows){ &real_rows[0][0], REAL_WIDTH, REAL_WIDTH, REAL_ROWS };
     rows.data = bench_alloc((size_t)count * rows.stride * sizeof *rows.data);
     for (int i = 0; i < count; i++) {
         float *row = rows.data + (size_t)i * rows.stride;
-        bench_rng r = { (uint64_t)kind << 32 | (uint64_t)i };
+        source r = source_at((uint64_t)kind << 32 | (uint64_t)i);
         if (kind == PEAKED)
             bench_fill_peaked(row, n, &r);
         else if (kind == FLAT)
@@ -262,7 +217,6 @@ static inline bench_rows bench_make_rows(bench_logits kind, size_t n, int count,
         else
             bench_fill_real(row, n, &r, i, &real);
     }
-    free(real.data);
     return rows;
 }
 
@@ -377,7 +331,7 @@ static inline int bench_stages(const bench_case *c)
 static inline const samp_logit_bias *bench_biases(size_t n_vocab)
 {
     static samp_logit_bias bias[BENCH_N_BIAS];
-    bench_rng r = { 7 };
+    source r = source_at(7);
     for (int i = 0; i < BENCH_N_BIAS; i++) {
         bias[i].token = (samp_token)bench_below(&r, n_vocab);
         bias[i].bias = (float)bench_uniform(&r, -2.0, 2.0);
@@ -389,10 +343,10 @@ static inline const samp_logit_bias *bench_biases(size_t n_vocab)
  * finds something. */
 static inline void bench_text(samp_token *text, int n, size_t n_vocab)
 {
-    bench_rng r = { 3 };
+    source r = source_at(3);
     for (int i = 0; i < n;) {
         int length = 1, from = -1;
-        if (i > 32 && bench_unit(&r) < 0.2) from = (int)bench_below(&r, (size_t)i - 16), length = 4 + (i & 7);
+        if (i > 32 && uniform(&r) < 0.2) from = (int)bench_below(&r, (size_t)i - 16), length = 4 + (i & 7);
         for (; length > 0 && i < n; length--, i++)
             text[i] = from < 0 ? (samp_token)(bench_below(&r, 500) * (n_vocab / 500)) : text[from++];
     }
@@ -467,8 +421,7 @@ static inline samp_sampler *bench_clone(const samp_sampler *chain, size_t n_voca
 
 /* ==== Instruction sets ======== */
 
-enum { BENCH_N_ISA = 4 };
-static const char *const bench_isa_name[BENCH_N_ISA] = { "scalar", "neon", "avx2", "avx512" };
+enum { BENCH_N_ISA = SAMPI_N_KERNELS }; /* as many as are compiled in; samp_isa_list has those that work here */
 
 /* NULL: the machine's best. */
 static inline bool bench_isa_force(const char *name) { return samp_isa_force(name) == SAMP_OK; }
@@ -801,36 +754,11 @@ typedef struct bench_batch {
     uint32_t sum; /* as in bench_ours */
 } bench_batch;
 
-/* To nearest, ties to even; no logit of a bench is as large as 65,520. */
-static inline uint16_t bench_to_half(float x)
-{
-    int exponent;
-    double size = fabs((double)x), m = frexp(size, &exponent);
-    unsigned sign = signbit(x) ? 0x8000 : 0;
-    if (exponent < -13) return (uint16_t)(sign | (unsigned)rint(ldexp(size, 24)));
-    return (uint16_t)(sign | ((unsigned)(exponent + 13) * 1024 + (unsigned)rint(m * 2048.0)));
-}
-
-static inline uint16_t bench_to_bf16(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return (uint16_t)((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
-}
-
-static inline float bench_from_bf16(uint16_t h)
-{
-    uint32_t bits = (uint32_t)h << 16;
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* The rows of a batch in its dtype, its masks, and its chains. */
 static inline bench_batch bench_make_batch(const bench_batch_case *c, const bench_rows *rows)
 {
     bench_batch b = { .c = c };
-    bench_rng r = { 11 };
+    source r = source_at(11);
     size_t n = rows->n, words = (n + 31) / 32, total = (size_t)rows->count * rows->stride;
     b.logits = (samp_logits){ .data = rows->data, .dtype = c->dtype, .n_rows = BENCH_BATCH_ROWS, .n_vocab = n };
     b.logits.stride = rows->stride;
@@ -838,14 +766,14 @@ static inline bench_batch bench_make_batch(const bench_batch_case *c, const benc
     if (c->dtype != SAMP_F32) {
         uint16_t *data = bench_alloc(total * sizeof *data);
         for (size_t i = 0; i < total; i++)
-            data[i] = c->dtype == SAMP_F16 ? bench_to_half(rows->data[i]) : bench_to_bf16(rows->data[i]);
+            data[i] = c->dtype == SAMP_F16 ? half_of((double)rows->data[i]) : brain_of(rows->data[i]);
         b.logits.data = data;
     }
     if (c->allowed < 1.0) {
         uint32_t *mask = bench_alloc(BENCH_BATCH_ROWS * words * sizeof *mask);
         memset(mask, 0, BENCH_BATCH_ROWS * words * sizeof *mask);
         for (size_t i = 0; i < BENCH_BATCH_ROWS * words * 32; i++)
-            if (bench_unit(&r) < c->allowed) mask[i / 32] |= 1u << (i % 32);
+            if (uniform(&r) < c->allowed) mask[i / 32] |= 1u << (i % 32);
         b.logits.mask = mask;
     }
     for (int i = 0; i < BENCH_BATCH_ROWS; i++) { /* each with its own seed */
@@ -877,8 +805,8 @@ static inline float bench_batch_at(const bench_batch *b, int r, size_t i)
     const samp_logits *g = &b->logits;
     size_t at = (size_t)r * g->stride + i;
     if (g->mask && !(g->mask[(size_t)r * ((g->n_vocab + 31) / 32) + i / 32] >> (i % 32) & 1u)) return -INFINITY;
-    if (g->dtype == SAMP_F16) return bench_from_half(((const uint16_t *)g->data)[at]);
-    if (g->dtype == SAMP_BF16) return bench_from_bf16(((const uint16_t *)g->data)[at]);
+    if (g->dtype == SAMP_F16) return float_of_half(((const uint16_t *)g->data)[at]);
+    if (g->dtype == SAMP_BF16) return float_of_brain(((const uint16_t *)g->data)[at]);
     return ((const float *)g->data)[at];
 }
 

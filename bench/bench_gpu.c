@@ -11,6 +11,8 @@
 #endif
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling_gpu.h"
+#include "../tests/floats.h"
+#include "../tests/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,28 +64,18 @@ static void *memory(size_t n)
 
 /* ---- rows ---- */
 
-static uint64_t random_state = 88172645463325252u;
-
-static double uniform(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (double)(random_state >> 11) * (1.0 / 9007199254740992.0);
-}
-
-static float normal(void) { return (float)(sqrt(-2.0 * log(1.0 - uniform())) * cos(6.283185307179586 * uniform())); }
+static source numbers; /* from 0 on */
 
 /* Normal numbers are drawn from a table, so that 67 million of them don't take longer than the benchmark. */
 static void make_rows(float *x, size_t n_rows, size_t n, int kind)
 {
     static float table[1 << 16];
     if (table[0] == 0.0f)
-        for (int i = 0; i < 1 << 16; i++) table[i] = normal();
+        for (int i = 0; i < 1 << 16; i++) table[i] = (float)normal(&numbers);
     for (size_t r = 0; r < n_rows; r++)
         for (size_t i = 0; i < n; i++) {
-            float g = table[(size_t)(uniform() * 65536.0)];
-            double rank = 1.0 + uniform() * (double)n;
+            float g = table[(size_t)(uniform(&numbers) * 65536.0)];
+            double rank = 1.0 + uniform(&numbers) * (double)n;
             x[r * n + i] = kind == 0 ? (float)(12.0 - 1.1 * log(rank)) + 0.5f * g : kind == 1 ? 5.0f * g : g;
         }
 }
@@ -91,20 +83,14 @@ static void make_rows(float *x, size_t n_rows, size_t n, int kind)
 static void convert(const float *x, size_t n, samp_dtype dtype, void *out)
 {
     if (dtype == SAMP_F32) memcpy(out, x, n * sizeof *x);
-    for (size_t i = 0; i < n && dtype == SAMP_BF16; i++) {
-        uint32_t u;
-        memcpy(&u, &x[i], 4);
-        ((uint16_t *)out)[i] = (uint16_t)(u >> 16);
-    }
+    for (size_t i = 0; i < n && dtype == SAMP_BF16; i++) ((uint16_t *)out)[i] = brain_of(x[i]);
 }
 
 static void float_row(const void *data, samp_dtype dtype, size_t row, size_t n, float *out)
 {
     if (dtype == SAMP_F32) memcpy(out, (const float *)data + row * n, n * sizeof *out);
-    for (size_t i = 0; i < n && dtype == SAMP_BF16; i++) {
-        uint32_t u = (uint32_t)((const uint16_t *)data)[row * n + i] << 16;
-        memcpy(&out[i], &u, 4);
-    }
+    for (size_t i = 0; i < n && dtype == SAMP_BF16; i++)
+        out[i] = float_of_brain(((const uint16_t *)data)[row * n + i]);
 }
 
 /* ---- chains ---- */

@@ -1,11 +1,28 @@
-/* makers.h - one constructor call of each sampler that several tests build chains of. Define N, the vocabulary, first. */
+/* makers.h - one constructor call of each sampler, for tests that build chains of them. Define N, the vocabulary, first.
+   (A maker whose arguments are what a test is about stands in that test.) */
 #ifndef MAKERS_H
 #define MAKERS_H
 
 #include "../sampling.h"
+#include "test.h"
 
 typedef samp_sampler *(*maker)(void);
 
+enum { N_SOME_BIAS = 3 };
+static const samp_logit_bias some_bias[N_SOME_BIAS] = { { 3, 1.0f }, { 5, -INFINITY }, { 3, 0.5f } };
+static samp_vocab letters = { N, test_letters, NULL, NULL, NULL, 0, -1, -1 };
+
+static inline samp_sampler *make_bias(void) { return samp_init_logit_bias(N, N_SOME_BIAS, some_bias); }
+static inline samp_sampler *make_penalties(void) { return samp_init_penalties(10, 1.2f, 0.1f, 0.1f); }
+static inline samp_sampler *make_dry(void)
+{
+    static const char *const breakers[] = { "d", "no", "xyz" };
+    return samp_init_dry(&letters, 64, 0.8f, 1.75f, 1, -1, breakers, 3);
+}
+static inline samp_sampler *make_sigma(void) { return samp_init_top_n_sigma(2.5f); }
+static inline samp_sampler *make_top_k(void) { return samp_init_top_k(N / 2); }
+static inline samp_sampler *make_min_p(void) { return samp_init_min_p(0.02f, 1); }
+static inline samp_sampler *make_custom(void) { return test_nothing(); }
 static inline samp_sampler *make_tail_free(void) { return samp_init_tail_free(0.97f, 1); }
 static inline samp_sampler *make_typical(void) { return samp_init_typical(0.95f, 1); }
 static inline samp_sampler *make_top_p(void) { return samp_init_top_p(0.95f, 1); }

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Are test_fused.c and test_batch.c any good? Break one kernel of sampling.h at a time, in a copy, and see that the test
+# Are test_fast.c and test_batch.c any good? Break one kernel of sampling.h at a time, in a copy, and see that the test
 # fails.
 # Usage: mutate_kernels.sh [DIR]
 # CC is the compiler; ARM64_CC and QEMU are for the NEON kernels, which are left out without them.
 set -eu
 dir=${1:-build/mutants}
-mkdir -p "$dir/copy/tests/fuzz"
+mkdir -p "$dir/copy/tests"
 cc=${CC:-cc}
 arm64_cc=${ARM64_CC:-aarch64-linux-gnu-gcc}
 qemu=${QEMU:-qemu-aarch64}
@@ -14,32 +14,32 @@ flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
 # test | function | what is wrong with it | sed's s command, within that function only
 list() {
     cat <<'END'
-fused|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
-fused|sampi_count_scalar|> instead of >=|s/>= least/> least/
-fused|sampi_collect_scalar|> instead of >=|s/>= least/> least/
-fused|sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
-fused|sampi_lines_avx2|half a line dropped|s/v\[k\] = _mm256_max_ps(a, b)/v[k] = _mm256_max_ps(a, a)/
-fused|sampi_lines_avx2|no look for NaN in half a line|s/cmp_ps(a, b, _CMP_UNORD_Q)/cmp_ps(a, a, _CMP_UNORD_Q)/
-fused|sampi_pick_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fused|sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fused|sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
-fused|sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
-fused|sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
-fused|sampi_expf_avx2|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
-fused|sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
-fused|sampi_two_lines_avx512|half a line dropped|s/max_ps(0xFFFF, low, high)/max_ps(0xFFFF, low, low)/
-fused|sampi_lines_avx512|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
-fused|sampi_pick_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fused|sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fused|sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
-fused|sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
-fused|sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
-fused|sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
-fused|sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
-fused|sampi_lines_neon|a quarter of a line dropped|s/mask, i + 12)/mask, i + 8)/
-fused|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
-fused|sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
-fused|sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
+fast|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
+fast|sampi_count_scalar|> instead of >=|s/>= least/> least/
+fast|sampi_collect_scalar|> instead of >=|s/>= least/> least/
+fast|sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
+fast|sampi_lines_avx2|half a line dropped|s/v\[k\] = _mm256_max_ps(a, b)/v[k] = _mm256_max_ps(a, a)/
+fast|sampi_lines_avx2|no look for NaN in half a line|s/cmp_ps(a, b, _CMP_UNORD_Q)/cmp_ps(a, a, _CMP_UNORD_Q)/
+fast|sampi_pick_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+fast|sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+fast|sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
+fast|sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
+fast|sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
+fast|sampi_expf_avx2|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
+fast|sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
+fast|sampi_two_lines_avx512|half a line dropped|s/max_ps(0xFFFF, low, high)/max_ps(0xFFFF, low, low)/
+fast|sampi_lines_avx512|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
+fast|sampi_pick_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+fast|sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
+fast|sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
+fast|sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
+fast|sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
+fast|sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
+fast|sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
+fast|sampi_lines_neon|a quarter of a line dropped|s/mask, i + 12)/mask, i + 8)/
+fast|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
+fast|sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
+fast|sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
 batch|sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch|sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch|sampi_mask_kind|one clear bit in a tile is not seen|s/all &= mask\[i\]/all \&= mask[0]/
@@ -70,7 +70,7 @@ END
 build() {
     cp "$2" "$dir/copy/sampling.h"
     cp "tests/test_$1.c" "$dir/copy/tests/"
-    cp tests/fuzz/case.h "$dir/copy/tests/fuzz/"
+    cp tests/*.h "$dir/copy/tests/"
     if [ "${4:-}" = neon ]; then
         # shellcheck disable=SC2086
         "$arm64_cc" $flags -static "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
@@ -88,7 +88,7 @@ fail() {
 # Run test $1, built as $2, on few cases: the status tells whether it passed. $3 is the instruction set.
 run() {
     few=3000
-    [ "$1" = fused ] || few=100
+    [ "$1" = fast ] || few=100
     if [ "${3:-}" = neon ]; then
         SAMP_TEST_STOP=1 SAMP_TEST_QUICK=1 SAMP_TEST_CASES=$few "$qemu" "$2" > "$2.log" 2>&1
     else
@@ -101,7 +101,7 @@ command -v "$arm64_cc" > /dev/null && command -v "$qemu" > /dev/null && have_neo
 
 # Without a mutation the test passes; so it does with limits so small that short rows go the ways of long ones, and
 # with a compiler that fuses products and sums where it may.
-for test in fused batch; do
+for test in fast batch; do
     build $test sampling.h "$dir/good_$test"
     run $test "$dir/good_$test" || fail "test_$test fails without a mutation, see $dir/good_$test.log"
     [ $have_neon = yes ] || continue
@@ -111,10 +111,10 @@ done
 small='s/^\(#define SAMPI_SMALL\) .*/\1 64/; s/^\(#define SAMPI_CHANGES\) .*/\1 3/'
 sed "$small" sampling.h > "$dir/limits.h"
 [ "$(diff sampling.h "$dir/limits.h" | grep -c '^>')" = 2 ] || fail "SAMPI_SMALL and SAMPI_CHANGES not found"
-build fused "$dir/limits.h" "$dir/limits"
-run fused "$dir/limits" || fail "the test fails with small limits, see $dir/limits.log"
-build fused sampling.h "$dir/fused" "-std=gnu11 -O3 -ffp-contract=fast"
-run fused "$dir/fused" || fail "the test fails with -ffp-contract=fast, see $dir/fused.log"
+build fast "$dir/limits.h" "$dir/limits"
+run fast "$dir/limits" || fail "the test fails with small limits, see $dir/limits.log"
+build fast sampling.h "$dir/contracted" "-std=gnu11 -O3 -ffp-contract=fast"
+run fast "$dir/contracted" || fail "the test fails with -ffp-contract=fast, see $dir/contracted.log"
 
 list > "$dir/list"
 caught=0
@@ -125,7 +125,7 @@ while IFS='|' read -r test function what change; do
     if [ "$isa" = neon ] && [ $have_neon = no ]; then
         left_out="$left_out $function"
         continue
-    elif [ "$isa" != neon ] && ! grep -q "rows .* $isa" "$dir/good_fused.log"; then
+    elif [ "$isa" != neon ] && ! grep -q "rows .* $isa" "$dir/good_fast.log"; then
         left_out="$left_out $function"
         continue
     fi

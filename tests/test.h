@@ -1,7 +1,6 @@
-/* test.h - what the test programs share: cmocka, a seeded random source, arrays of candidates, asserts that
-   print both sides. Include it after sampling.h. Random tests take their seed from the environment variable
-   SAMP_TEST_SEED (decimal or 0x...; 1 if unset); every failed assert of this file prints it, so a failure can be
-   replayed. */
+/* test.h - what the test programs share: cmocka, the random source (source.h), arrays of candidates, asserts that print
+   both sides. Include it after sampling.h. Random tests take their seed from the environment variable SAMP_TEST_SEED
+   (decimal or 0x...; 1 if unset); every failed assert of this file prints it, so a failure can be replayed. */
 #ifndef TEST_H
 #define TEST_H
 
@@ -17,16 +16,13 @@
 
 #include <cmocka.h>
 
+#include "floats.h"
+#include "source.h"
+
 #define TEST_P_UNSET      (-7.0f) /* what test_array() puts into p, to see who wrote it */
 #define TEST_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ------------------------------------------------------------------------------------------------ failing */
-
-static inline uint64_t test_seed(void)
-{
-    const char *text = getenv("SAMP_TEST_SEED");
-    return text && *text ? strtoull(text, NULL, 0) : 1;
-}
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
@@ -43,54 +39,51 @@ test_fail(const char *file, int line, const char *format, ...)
     _fail(file, line);
 }
 
-/* ------------------------------------------------------------------------------------------------- random */
-
-/* splitmix64. Different streams are independent; the seed is mixed in. */
-typedef struct test_rng {
-    uint64_t state;
-} test_rng;
-
-static inline uint64_t test_u64(test_rng *rng)
-{
-    uint64_t x = (rng->state += 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static inline test_rng test_rng_make(uint64_t stream)
-{
-    test_rng rng;
-    rng.state = stream;
-    rng.state = test_u64(&rng) ^ (test_seed() * 0xd1342543de82ef95u);
-    return rng;
-}
-
-/* in [0, n) */
-static inline size_t test_below(test_rng *rng, size_t n) { return (size_t)(test_u64(rng) % n); }
-
-/* in [0, 1) */
-static inline double test_uniform(test_rng *rng)
-{
-    return (double)(test_u64(rng) >> 11) * (1.0 / 9007199254740992.0);
-}
-
-static inline double test_normal(test_rng *rng)
-{
-    double u = 1.0 - test_uniform(rng), v = test_uniform(rng);
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
+/* ------------------------------------------------------------------------------------------------- logits */
 
 /* n logits, normal with that standard deviation */
-static inline void test_logits(test_rng *rng, float *logits, size_t n, double sigma)
+static inline void test_logits(source *rng, float *logits, size_t n, double sigma)
 {
-    for (size_t i = 0; i < n; i++) logits[i] = (float)(sigma * test_normal(rng));
+    for (size_t i = 0; i < n; i++) logits[i] = (float)(sigma * normal(rng));
 }
 
 /* n logits out of few values (whole multiples of step), so that most of them tie */
-static inline void test_logits_tied(test_rng *rng, float *logits, size_t n, double step, size_t n_values)
+static inline void test_logits_tied(source *rng, float *logits, size_t n, double step, size_t n_values)
 {
-    for (size_t i = 0; i < n; i++) logits[i] = (float)(step * ((double)test_below(rng, n_values) - 2.0));
+    for (size_t i = 0; i < n; i++) logits[i] = (float)(step * ((double)below(rng, n_values) - 2.0));
+}
+
+/* n normal logits of a stream, of which one is masked */
+static inline void test_row(float *logits, size_t n, uint64_t stream, double sigma, size_t masked)
+{
+    source rng = source_stream(stream);
+    test_logits(&rng, logits, n, sigma);
+    logits[masked] = -INFINITY;
+}
+
+/* ------------------------------------------------------------------------------------ samplers, vocabularies */
+
+static inline int test_nothing_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    (void)cur;
+    return SAMP_OK;
+}
+
+/* A sampler of the user's that does nothing. */
+static inline samp_sampler *test_nothing(void)
+{
+    static const samp_sampler_i nothing = { NULL, NULL, test_nothing_apply, NULL, NULL, NULL, NULL };
+    return samp_init_custom(&nothing, NULL);
+}
+
+/* samp_vocab.token_bytes: one to three letters */
+static inline const char *test_letters(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
+    (void)vocab;
+    *n_bytes = 1 + (size_t)(token % 3);
+    return &letters[token % 24];
 }
 
 /* ------------------------------------------------------------------------------------------------- arrays */
@@ -111,10 +104,10 @@ static inline samp_token_data_array test_array(samp_token_data *data, const floa
     return cur;
 }
 
-static inline void test_shuffle(test_rng *rng, samp_token_data_array *cur)
+static inline void test_shuffle(source *rng, samp_token_data_array *cur)
 {
     for (size_t i = cur->size; i > 1; i--) {
-        size_t j = test_below(rng, i);
+        size_t j = below(rng, i);
         samp_token_data t = cur->data[i - 1];
         cur->data[i - 1] = cur->data[j];
         cur->data[j] = t;
@@ -156,22 +149,6 @@ static inline samp_token_data *test_find(const samp_token_data_array *cur, samp_
     return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------- bits */
-
-static inline uint32_t test_bits32(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
-static inline float test_float(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* ------------------------------------------------------------------------------------------------ asserts */
 
 static inline const char *test_status_name(int status)
@@ -209,9 +186,9 @@ static inline void test_u64_(uint64_t got, uint64_t want, const char *expr, cons
 /* the same f32; NaN equals NaN, -0.0 differs from +0.0 */
 static inline void test_same_(float got, float want, const char *expr, const char *file, int line)
 {
-    if (test_bits32(got) != test_bits32(want) && !(isnan(got) && isnan(want)))
-        test_fail(file, line, "%s is %.9g (0x%08x), wanted %.9g (0x%08x)", expr, (double)got,
-                  (unsigned)test_bits32(got), (double)want, (unsigned)test_bits32(want));
+    if (bits_of(got) != bits_of(want) && !(isnan(got) && isnan(want)))
+        test_fail(file, line, "%s is %.9g (0x%08x), wanted %.9g (0x%08x)", expr, (double)got, (unsigned)bits_of(got),
+                  (double)want, (unsigned)bits_of(want));
 }
 #define assert_same(expr, want) test_same_((expr), (want), #expr, __FILE__, __LINE__)
 

@@ -3,32 +3,13 @@
    itself, where it can be replaced, so that nothing slips past SAMP_MALLOC.
 
      SAMP_TEST_QUICK   20,000 samples instead */
-#include <stddef.h>
-#include <stdlib.h>
-
-static void *counted_malloc(size_t n);
-static void counted_free(void *p);
-#define SAMP_MALLOC(n) counted_malloc(n)
-#define SAMP_FREE(p)   counted_free(p)
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "heap.h"
 #include "test.h"
 
-static unsigned long allocations, frees, raw_allocations; /* SAMP_MALLOC's, SAMP_FREE's, and malloc's */
-static size_t allocated_bytes;
+#include <stdlib.h>
 
-static void *counted_malloc(size_t n)
-{
-    allocations++;
-    allocated_bytes += n;
-    return malloc(n);
-}
-
-static void counted_free(void *p)
-{
-    frees += p != NULL;
-    free(p);
-}
+static unsigned long raw_mallocs; /* malloc's own calls */
 
 /* glibc lets a program bring its own malloc; the sanitizers and other C libraries have theirs. */
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -40,22 +21,22 @@ extern void *__libc_memalign(size_t alignment, size_t n);
 
 void *malloc(size_t n)
 {
-    raw_allocations++;
+    raw_mallocs++;
     return __libc_malloc(n);
 }
 void *calloc(size_t n, size_t size)
 {
-    raw_allocations++;
+    raw_mallocs++;
     return __libc_calloc(n, size);
 }
 void *realloc(void *p, size_t n)
 {
-    raw_allocations++;
+    raw_mallocs++;
     return __libc_realloc(p, n);
 }
 void *aligned_alloc(size_t alignment, size_t n)
 {
-    raw_allocations++;
+    raw_mallocs++;
     return __libc_memalign(alignment, n);
 }
 #else
@@ -65,14 +46,6 @@ void *aligned_alloc(size_t alignment, size_t n)
 /* ---- chains, rows ---- */
 
 enum { SMALL = 200, LARGE = 128256, N_ROWS = 6 };
-
-static int nothing_apply(samp_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    (void)cur;
-    return SAMP_OK;
-}
-static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL, NULL };
 
 static samp_sampler *pair(samp_sampler *a, samp_sampler *b)
 {
@@ -109,7 +82,7 @@ static samp_sampler *make_chain(int i)
         case 10: return pair(samp_init_xtc(0.5f, 0.05f, 0, 2), samp_init_dist(1));
         case 11: return pair(samp_init_tail_free(0.95f, 0), samp_init_dist(1));
         case 12: return pair(samp_init_dry(NULL, 256, 0.8f, 1.75f, 1, -1, NULL, 0), samp_init_dist(1));
-        case 13: return pair(samp_init_custom(&nothing, NULL), samp_init_dist(1));
+        case 13: return pair(test_nothing(), samp_init_dist(1));
         case 14:
             return pair(samp_init_min_p(0.05f, 0), pair(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(1)));
         case 15: return samp_init_mirostat(SMALL, 4, 5.0f, 0.1f, 100);
@@ -124,22 +97,19 @@ enum { N_CHAINS = 20 };
 /* Rows of all shapes, so that what is rarely needed is needed: flat, tied, masked, peaked, bad. */
 static void make_row(float *row, size_t n, int shape)
 {
-    test_rng rng = test_rng_make((uint64_t)shape);
+    source rng = source_stream((uint64_t)shape);
     if (shape == 2)
         test_logits_tied(&rng, row, n, 0.5, 4);
     else
         test_logits(&rng, row, n, shape == 0 ? 3.0 : shape == 1 ? 0.01 : 1.0);
     for (size_t i = 0; i < n && shape == 3; i++)
         if (i % 5) row[i] = -INFINITY;
-    for (size_t i = 0; i < 20 && shape == 4; i++) row[test_below(&rng, n)] = 14.0f - (float)i / 4.0f;
+    for (size_t i = 0; i < 20 && shape == 4; i++) row[below(&rng, n)] = 14.0f - (float)i / 4.0f;
     if (shape == 5) row[n - 1] = NAN;
 }
 
-static const char *const isa_names[] = { "scalar", "avx2", "avx512", "neon" };
-
-static bool use_isa(size_t i) { return samp_isa_force(isa_names[i]) == SAMP_OK; }
-
-static void use_best(void) { samp_isa_force(NULL); }
+/* Forces instruction set i; behind the last the best again. */
+static bool use_isa(int i) { return samp_isa_force(samp_isa_list(i)) == SAMP_OK && samp_isa_list(i); }
 
 /* ---- tests ---- */
 
@@ -147,7 +117,7 @@ static void use_best(void) { samp_isa_force(NULL); }
    were. */
 static unsigned long sample_all(samp_sampler *const *chain, float (*row)[LARGE], size_t n, int count)
 {
-    unsigned long before = allocations + frees, raw_before = raw_allocations, samples = 0;
+    unsigned long before = heap.mallocs + heap.frees, raw_before = raw_mallocs, samples = 0;
     for (int c = 0; c < N_CHAINS; c++) {
         for (int shape = 0; shape < N_ROWS; shape++) {
             for (int i = 0; i < count; i++, samples++) {
@@ -155,10 +125,10 @@ static unsigned long sample_all(samp_sampler *const *chain, float (*row)[LARGE],
                 if ((token < 0) != (shape == 5))
                     test_fail(__FILE__, __LINE__, "chain %d, row %d: %s", c, shape, test_status_name(token));
             }
-            if (allocations + frees != before || raw_allocations != raw_before)
+            if (heap.mallocs + heap.frees != before || raw_mallocs != raw_before)
                 test_fail(__FILE__, __LINE__,
                           "chain %d, row %d, n = %zu: %lu calls of SAMP_MALLOC and SAMP_FREE, %lu of malloc", c,
-                          shape, n, allocations + frees - before, raw_allocations - raw_before);
+                          shape, n, heap.mallocs + heap.frees - before, raw_mallocs - raw_before);
         }
     }
     return samples;
@@ -191,22 +161,20 @@ static void a_million_samples(void **state)
 {
     samp_sampler *chain[N_CHAINS];
     float(*row)[LARGE] = make_rows(SMALL);
-    unsigned long total = 0, wanted = getenv("SAMP_TEST_QUICK") ? 20000 : 1000000;
+    unsigned long total = 0, wanted = quick() ? 20000 : 1000000;
     (void)state;
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
-        unsigned long before = allocations;
+        unsigned long before = heap.mallocs;
         assert_true(samp_sample(chain[c], row[0], SMALL) >= 0);
-        assert_true(allocations > before);
+        assert_true(heap.mallocs > before);
     }
     while (total < wanted)
-        for (size_t isa = 0; isa < TEST_COUNT(isa_names); isa++)
-            if (use_isa(isa))
-                for (size_t n = SMALL; n > 8; n = n * 2 / 3) {
-                    for (int shape = 0; shape < N_ROWS; shape++) make_row(row[shape], n, shape);
-                    total += sample_all(chain, row, n, 20);
-                }
-    use_best();
+        for (int isa = 0; use_isa(isa); isa++)
+            for (size_t n = SMALL; n > 8; n = n * 2 / 3) {
+                for (int shape = 0; shape < N_ROWS; shape++) make_row(row[shape], n, shape);
+                total += sample_all(chain, row, n, 20);
+            }
     print_message("%lu samples, no allocation%s\n", total, COUNTS_RAW ? "" : " through SAMP_MALLOC");
     free_all(chain, row);
 }
@@ -221,20 +189,18 @@ static void long_rows_after_reserve(void **state)
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
         assert_ok(samp_reserve(chain[c], LARGE));
-        unsigned long before = allocations;
+        unsigned long before = heap.mallocs;
         assert_ok(samp_reserve(chain[c], LARGE));
         assert_ok(samp_reserve(chain[c], 1));
-        assert_num(allocations, before);
+        assert_num(heap.mallocs, before);
     }
-    for (size_t isa = 0; isa < TEST_COUNT(isa_names); isa++)
-        if (use_isa(isa)) total += sample_all(chain, row, LARGE, 1);
-    use_best();
+    for (int isa = 0; use_isa(isa); isa++) total += sample_all(chain, row, LARGE, 1);
     print_message("%lu samples of %d tokens, no allocation\n", total, (int)LARGE);
     for (int c = 0; c < N_CHAINS; c++) {
         samp_sampler *copy = samp_clone(chain[c]);
-        unsigned long before = allocations;
+        unsigned long before = heap.mallocs;
         assert_true(samp_sample(copy, row[0], 100) >= 0);
-        assert_true(allocations > before);
+        assert_true(heap.mallocs > before);
         samp_free(copy);
     }
     free_all(chain, row);
@@ -251,7 +217,7 @@ static void nor_does_anything_between_two_tokens(void **state)
     make_all(chain);
     for (int c = 0; c < N_CHAINS; c++) {
         assert_true(samp_sample(chain[c], row[0], SMALL) >= 0);
-        unsigned long before = allocations + frees, raw_before = raw_allocations;
+        unsigned long before = heap.mallocs + heap.frees, raw_before = raw_mallocs;
         for (int i = 0; i < 300; i++) {
             samp_draw(chain[c], row[i % N_ROWS], SMALL);
             samp_accept(chain[c], i % SMALL);
@@ -261,8 +227,8 @@ static void nor_does_anything_between_two_tokens(void **state)
             samp_perf(chain[c]);
             if (i % 100 == 99) samp_reset(chain[c]);
         }
-        assert_num(allocations + frees, before);
-        assert_num(raw_allocations, raw_before);
+        assert_num(heap.mallocs + heap.frees, before);
+        assert_num(raw_mallocs, raw_before);
     }
     free_all(chain, row);
 }
@@ -273,9 +239,9 @@ static void the_workspace_is_bounded(void **state)
     (void)state;
     for (size_t n = 1; n <= 262144; n = n < 1000 ? n * 10 : n * 4) {
         samp_sampler *chain = from_params(3);
-        size_t before = allocated_bytes;
+        size_t before = heap.bytes;
         assert_ok(samp_reserve(chain, n));
-        size_t bytes = allocated_bytes - before;
+        size_t bytes = heap.bytes - before;
         if (n > 10000) print_message("n_vocab %zu: %zu bytes, %.2f per token\n", n, bytes, (double)bytes / (double)n);
         assert_true(bytes <= 32 * n + 65536);
         samp_free(chain);

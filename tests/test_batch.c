@@ -1,6 +1,6 @@
 /* test_batch.c - samp_sample_batch gives each row what the row would get alone: the token, the status, the state after
    it and the log-probabilities, for any dtype, mask, stride and row index, on every instruction set, with one thread
-   and with more. What a row should get is defined by the samplers applied one by one (fuzz/case.h) to floats that this
+   and with more. What a row should get is defined by the samplers applied one by one (case.h) to floats that this
    file converts and masks itself, and by sums in long double. Rows and masks end at a page that can't be read.
 
      SAMP_TEST_CASES   random sequences of batches (default: see default_cases)
@@ -13,22 +13,14 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
-#include <stddef.h>
-static void *counted_malloc(size_t n);
-static void counted_free(void *p);
-#define SAMP_MALLOC(n) counted_malloc(n)
-#define SAMP_FREE(p)   counted_free(p)
+#define HEAP_HERE
+#include "heap.h"
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
-#include "fuzz/case.h"
+#include "case.h"
+#include "suite.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
-#ifndef SAMP_TEST_PLAIN
-#include "test.h"
-#endif
 
 /* ----------------------------------------------------------------------------------------------- settings */
 
@@ -47,54 +39,13 @@ enum { HAS_THREADS = 1 };
 enum { HAS_THREADS = 0 };
 #endif
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
-}
-
-static bool quick(void) { return setting("SAMP_TEST_QUICK", 0) != 0; }
-
 static uint64_t default_cases(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return quick() ? 30 : 200;
+    return cases(200, 30);
 #else
-    return quick() ? 30 : HAS_THREADS ? 400 : 1000;
+    return cases(HAS_THREADS ? 400 : 1000, 30);
 #endif
-}
-
-static isa_list wanted_isa(void)
-{
-    isa_list all = isa_all();
-    const char *only = getenv("SAMP_TEST_ISA");
-    for (int i = 0; only && *only && i < all.n; i++)
-        if (!strcmp(all.name[i], only)) return (isa_list){ 1, { all.name[i] }, { all.table[i] } };
-    return all;
-}
-
-/* Heap calls so far, and how many more succeed. */
-static unsigned long allocations;
-static long allocations_left = -1; /* -1: all */
-
-static void *counted_malloc(size_t n)
-{
-    __atomic_fetch_add(&allocations, 1, __ATOMIC_RELAXED); /* constructors run in several threads */
-    if (allocations_left == 0) return NULL;
-    if (allocations_left > 0) allocations_left--;
-    return malloc(n);
-}
-static void counted_free(void *p) { free(p); }
-
-/* What is being tested, for when it ends in a read beyond a row, or doesn't end. */
-static char at_work[200];
-#define AT(...) (snprintf(at_work, sizeof at_work, __VA_ARGS__), alarm(100))
-
-static void on_fault(int signal)
-{
-    const char *text = signal == SIGALRM ? "too long in: " : "memory fault in: ";
-    if (write(2, text, strlen(text)) > 0 && write(2, at_work, strlen(at_work)) > 0 && write(2, "\n", 1) > 0) _exit(1);
-    _exit(1);
 }
 
 /* A failed check says where and ends the test. */
@@ -115,37 +66,11 @@ __attribute__((format(printf, 2, 3))) static bool failed(int line, const char *f
 
 static size_t size_of(samp_dtype dtype) { return dtype == SAMP_F32 ? 4 : dtype == SAMP_F64 ? 8 : 2; }
 
-/* Towards zero; what is too large becomes the largest. */
-static uint16_t half_of(float x)
-{
-    unsigned sign = signbit(x) ? 0x8000 : 0;
-    double a = fabs((double)x);
-    int e;
-    if (isnan(x)) return (uint16_t)(sign | 0x7E00);
-    if (isinf(x)) return (uint16_t)(sign | 0x7C00);
-    if (a > 65504.0) a = 65504.0;
-    if (a < 6.103515625e-05) return (uint16_t)(sign | (unsigned)(a * 16777216.0));
-    double m = frexp(a, &e) * 2048.0;
-    return (uint16_t)(sign | ((unsigned)(e + 14) << 10) | ((unsigned)m - 1024u));
-}
-
-/* The value of a float with that many bits of exponent and fraction, by its definition. */
-static float value_of(uint16_t pattern, int exponent_bits)
-{
-    int fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-    int exponent = (pattern & 0x7FFF) >> fraction_bits, fraction = pattern & ((1 << fraction_bits) - 1);
-    float sign = pattern & 0x8000 ? -1.0f : 1.0f;
-    if (exponent == (1 << exponent_bits) - 1) return fraction ? NAN : sign * INFINITY;
-    if (exponent == 0) return sign * (float)ldexp(fraction, 1 - bias - fraction_bits);
-    return sign * (float)ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
-}
-
 static void put(samp_dtype dtype, void *data, size_t i, float x, double noise)
 {
-    uint32_t bits = bits_of(x);
     double wide = isfinite(x) ? (double)x * (1.0 + noise * 6e-8)
                               : (double)x; /* so that there is something to round */
-    uint16_t half = half_of(x), brain = (uint16_t)(bits >> 16 | (isnan(x) ? 64 : 0));
+    uint16_t half = half_of((double)x), brain = brain_of(x);
     if (dtype == SAMP_F32) ((float *)data)[i] = x;
     if (dtype == SAMP_F64) ((double *)data)[i] = wide;
     if (dtype == SAMP_F16) ((uint16_t *)data)[i] = half;
@@ -154,8 +79,8 @@ static void put(samp_dtype dtype, void *data, size_t i, float x, double noise)
 
 static float get(samp_dtype dtype, const void *data, size_t i)
 {
-    if (dtype == SAMP_F16) return value_of(((const uint16_t *)data)[i], 5);
-    if (dtype == SAMP_BF16) return value_of(((const uint16_t *)data)[i], 8);
+    if (dtype == SAMP_F16) return float_of_half(((const uint16_t *)data)[i]);
+    if (dtype == SAMP_BF16) return float_of_brain(((const uint16_t *)data)[i]);
     return dtype == SAMP_F64 ? (float)((const double *)data)[i] : ((const float *)data)[i];
 }
 
@@ -216,10 +141,8 @@ typedef struct call {
 static bool begin(world *w)
 {
     memset(w, 0, sizeof *w);
-    signal(SIGSEGV, on_fault);
-    signal(SIGBUS, on_fault);
-    signal(SIGALRM, on_fault);
-    if (!real_rows) real_rows_load("tests/data/real_rows.f16");
+    watch_faults();
+    real_rows_load(REAL_ROWS_PATH);
     w->means = (float *)malloc(ROOM * sizeof *w->means);
     w->left = (samp_token_data *)malloc(LONGEST * sizeof *w->left);
     w->room = (samp_logprob *)malloc((size_t)EXECUTORS * MAX_ROWS * 2 * MAX_TOP * sizeof *w->room);
@@ -386,7 +309,7 @@ static void make_data(world *w, source *s, call *c, size_t n_data)
         source noise = split(s);
         for (size_t i = 0; i < n; i++) {
             float x = spoil && nobody_sees(c, d, i, words) ? hidden : w->p.row[i];
-            put(c->g.dtype, data, d * stride + i, x, 2.0 * unit(&noise) - 1.0);
+            put(c->g.dtype, data, d * stride + i, x, 2.0 * coarse(&noise) - 1.0);
         }
         for (size_t i = n; d + 1 < n_data && i < stride; i++) put(c->g.dtype, data, d * stride + i, beyond, 0.0);
     }
@@ -425,7 +348,7 @@ static void make_logprobs(source *s, call *c)
     for (size_t r = 0; r < c->g.n_rows; r++) {
         c->n_top[r][0] = n_top[below(s, CASE_COUNT(n_top))];
         c->n_top[r][1] = n_top[below(s, CASE_COUNT(n_top))];
-        c->cumulative[r] = percent(s, 50) ? 0.0 : -100.0 * unit(s);
+        c->cumulative[r] = percent(s, 50) ? 0.0 : -100.0 * coarse(s);
     }
 }
 
@@ -623,7 +546,7 @@ static bool one_case(world *w, uint64_t seed)
 static bool random_batches(void)
 {
     world w;
-    uint64_t n = setting("SAMP_TEST_CASES", default_cases()), first = setting("SAMP_TEST_SEED", 1);
+    uint64_t n = default_cases(), first = env_setting("SAMP_TEST_SEED", 1);
     int failures = 0;
     if (!begin(&w)) return false;
     for (uint64_t i = 0; i < n && failures < MAX_FAILURES; i++) failures += !one_case(&w, first + i);
@@ -631,15 +554,6 @@ static bool random_batches(void)
 }
 
 /* --------------------------------------------------------------------------- every kind of last sampler, long rows */
-
-static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
-{
-    samp_sampler *chain = samp_chain_init();
-    samp_chain_add(chain, a);
-    if (b) samp_chain_add(chain, b);
-    if (c) samp_chain_add(chain, c);
-    return chain;
-}
 
 /* Each selects in another way, and leaves what it draws from in another form: dense, with a floor, compact, an array.
    */
@@ -692,9 +606,9 @@ static bool ending_case(world *w, int i, size_t n, int kind, samp_dtype dtype, b
         if (masked) make_masks(w, &s, &c);
         c.g.data = w->data.map + SHELF_PAGE + w->data.size - n * size_of(dtype);
         for (size_t j = 0; j < n; j++) {
-            float x = kind == ROW_REAL && real_rows ? float_of_half(real_rows[j % (3 * REAL_WIDTH)])
+            float x = kind == ROW_REAL && real_rows ? real_logit(j % (3 * REAL_WIDTH))
                                                     : make_logit(&s, kind, j, n, 2.0, 0.0);
-            put(dtype, (void *)(uintptr_t)c.g.data, j, x, 2.0 * unit(&s) - 1.0);
+            put(dtype, (void *)(uintptr_t)c.g.data, j, x, 2.0 * coarse(&s) - 1.0);
         }
         read_rows(w, &c);
         same = play_call(w, &c);
@@ -890,7 +804,10 @@ static bool every_pattern(void)
     bool good = true;
     if (!begin(&w)) return false;
     for (int dtype = SAMP_F16; dtype <= SAMP_BF16; dtype++) {
-        for (int i = 0; i < PATTERNS; i++) value[i] = value_of((uint16_t)i, dtype == SAMP_F16 ? 5 : 8);
+        for (int i = 0; i < PATTERNS; i++) {
+            uint16_t h = (uint16_t)i;
+            value[i] = dtype == SAMP_F16 ? float_of_half(h) : float_of_brain(h);
+        }
         for (int k = 0; k < w.p.isa.n && good; k++) {
             AT("all patterns of dtype %d, %s", dtype, w.p.isa.name[k]);
             isa_use(&w.p.isa, k);
@@ -967,7 +884,7 @@ enum { GUESTS = 12, NIGHTS = 40, SMALL = 300 };
 static void guest_row(uint64_t guest, uint64_t night, float *row)
 {
     source s = source_seed(guest * 1000 + night);
-    for (int i = 0; i < SMALL; i++) row[i] = (float)(2.0 * normal(&s));
+    for (int i = 0; i < SMALL; i++) row[i] = (float)(2.0 * normal_fast(&s));
 }
 
 /* Twelve sequences write alone; then the same ones in batches that they join, leave for a while and move about in. */
@@ -1147,11 +1064,11 @@ static bool call_errors(void)
         if (i == 16) g.dtype = SAMP_BF16, g.data = (const char *)data + 1;
         if (i == 17) g.dtype = SAMP_F64, g.data = (const char *)data + 4;
         if (i == 18) chains = twice;
-        if (i == 19) want = SAMP_E_NOMEM, allocations_left = 0;
+        if (i == 19) want = SAMP_E_NOMEM, heap.fail_at = 1, heap.fail_after = true;
         if (i == 20) break;
         for (int r = 0; r < N_ROWS; r++) out[r] = -1000;
         int status = samp_sample_batch(chains, given, to);
-        allocations_left = -1;
+        heap.fail_at = 0, heap.fail_after = false;
         if (status != want) return failed(__LINE__, "call %d gives %d, wanted %d", i, status, want);
         for (int r = 0; r < N_ROWS; r++) {
             CHECK(out[r] == -1000 && same_state(rows[r], before[r]));
@@ -1190,9 +1107,9 @@ static bool workspaces(void)
         for (int r = 0; r < N_ROWS; r++) rows[r] = default_chain((uint64_t)r);
         for (int round = 0; round < 6; round++) {
             g.n_vocab = round < 3 ? SMALL : LONG; /* for more tokens there must be new ones, once */
-            before = allocations;
+            before = heap.mallocs;
             CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK);
-            CHECK(allocations - before == (round % 3 ? 0 : wanted));
+            CHECK(heap.mallocs - before == (round % 3 ? 0 : wanted));
             for (int r = 0; r < N_ROWS / 2; r++) { /* the other way round */
                 samp_sampler *t = rows[r];
                 rows[r] = rows[N_ROWS - 1 - r], rows[N_ROWS - 1 - r] = t;
@@ -1201,12 +1118,12 @@ static bool workspaces(void)
         g.n_vocab = SMALL;
         for (int r = 0; r < N_ROWS; r++) samp_free(rows[r]), rows[r] = default_chain((uint64_t)r);
         for (unsigned long i = 0; i < wanted; i++) CHECK(samp_reserve(rows[N_ROWS - 1 - i], SMALL) == SAMP_OK);
-        before = allocations;
-        CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK && allocations == before);
+        before = heap.mallocs;
+        CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK && heap.mallocs == before);
         for (int r = 0; r < N_ROWS; r++) samp_free(rows[r]), rows[r] = default_chain((uint64_t)r);
-        allocations_left = 1;
+        heap.fail_at = 2, heap.fail_after = true;
         int status = samp_sample_batch(rows, &g, out);
-        allocations_left = -1;
+        heap.fail_at = 0, heap.fail_after = false;
         CHECK(status == SAMP_OK);
         for (int r = 0; r < N_ROWS; r++) CHECK(out[r] >= 0 && samp_get_position(rows[r]) == 1);
         for (int r = 0; r < N_ROWS; r++) samp_free(rows[r]);
@@ -1256,7 +1173,7 @@ static bool two_batches_at_once(void)
 
 /* --------------------------------------------------------------------------------------------------- main */
 
-#define TESTS(X)                                                                                                     \
+#define SUITE(X)                                                                                                     \
     X(call_errors)                                                                                                   \
     X(bad_rows)                                                                                                      \
     X(refused_tokens)                                                                                                \
@@ -1270,33 +1187,4 @@ static bool two_batches_at_once(void)
     X(every_ending)                                                                                                  \
     X(long_rows)
 
-#ifdef SAMP_TEST_PLAIN
-int main(int argc, char **argv)
-{
-    int failures = 0;
-#define RUN(name)                                                                                                    \
-    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failures && setting("SAMP_TEST_STOP", 0))) {                      \
-        printf("%s\n", #name), fflush(stdout);                                                                       \
-        failures += !name();                                                                                         \
-    }
-    TESTS(RUN)
-    printf("[==========] %d failed\n", failures);
-    return failures != 0;
-}
-#else
-#define WRAP(name)                                                                                                   \
-    static void test_##name(void **state)                                                                            \
-    {                                                                                                                \
-        (void)state;                                                                                                 \
-        assert_true(name());                                                                                         \
-    }
-TESTS(WRAP)
-
-int main(int argc, char **argv)
-{
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define ENTRY(name) cmocka_unit_test(test_##name),
-    const struct CMUnitTest tests[] = { TESTS(ENTRY) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#endif
+SUITE_MAIN

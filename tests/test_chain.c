@@ -1,10 +1,7 @@
 /* test_chain.c - chains: in each other, owning, lending and giving back; samplers of the user's; accept,
    reset, clone; the last tokens, positions, seeds, counters; the chain as text. */
-#include <stdint.h>
-static uint64_t fake_clock(void);
-#define SAMP_CLOCK() fake_clock()
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "inside.h"
 #include "test.h"
 
 #define KINDS 2  /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
@@ -19,16 +16,7 @@ static uint64_t fake_clock(void)
     return clock_now += 5;
 }
 
-static const samp_logit_bias some_bias[2] = { { 3, 1.0f }, { 5, -INFINITY } };
-
 #include "makers.h"
-
-static samp_sampler *make_bias(void) { return samp_init_logit_bias(N, 2, some_bias); }
-static samp_sampler *make_penalties(void) { return samp_init_penalties(8, 1.2f, 0.1f, 0.1f); }
-static samp_sampler *make_dry(void) { return samp_init_dry(NULL, 64, 0.8f, 1.75f, 1, -1, NULL, 0); }
-static samp_sampler *make_sigma(void) { return samp_init_top_n_sigma(2.5f); }
-static samp_sampler *make_top_k(void) { return samp_init_top_k(40); }
-static samp_sampler *make_min_p(void) { return samp_init_min_p(0.01f, 1); }
 
 static const maker stages[] = {
     make_bias,  make_penalties, make_dry, make_sigma, make_top_k,    make_tail_free, make_typical,
@@ -53,12 +41,7 @@ static samp_sampler *small_chain(uint64_t seed)
     return chain;
 }
 
-static void row(float *logits, uint64_t i)
-{
-    test_rng rng = test_rng_make(2000 + i);
-    test_logits(&rng, logits, N, 1.5);
-    logits[i % N] = -INFINITY;
-}
+static void row(float *logits, uint64_t i) { test_row(logits, N, 2000 + i, 1.5, i % N); }
 
 /* draws steps tokens, rows first, first + 1, ... */
 static void take(samp_sampler *s, samp_token *out, int steps, uint64_t first)
@@ -98,12 +81,12 @@ static void test_nested(void **state)
             samp_sampler *flat = big_chain(selectors[k], kind);
             take(flat, want, 40, 0);
             for (uint64_t shape = 0; shape < 12; shape++) {
-                test_rng rng = test_rng_make(300 + shape);
+                source rng = source_stream(300 + shape);
                 samp_sampler *outer = samp_chain_init(), *at[4];
                 int depth = 0;
                 at[0] = outer;
                 for (size_t i = 0; i <= TEST_COUNT(stages); i++) {
-                    size_t turn = test_below(&rng, 3);
+                    size_t turn = below(&rng, 3);
                     if (turn == 0 && depth < 3) { /* a chain in the chain, empty so far */
                         samp_sampler *inner = samp_chain_init();
                         assert_ok(samp_chain_add(at[depth], inner));
@@ -913,7 +896,7 @@ static void test_member_rng(void **state)
 static void test_array_order(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(400);
+    source rng = source_stream(400);
     for (size_t k = 0; k < TEST_COUNT(selectors); k++)
         for (int which = 0; which < 3; which++) {
             samp_sampler *s = samp_chain_init(), *t;
@@ -1128,12 +1111,12 @@ static void test_describe(void **state)
 static void test_describe_numbers(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(500);
+    source rng = source_stream(500);
     for (int i = 0; i < 20000; i++) {
         static const float some[] = { 1e6f,      999999.0f,  100000.0f,      1e-4f,     1e-5f,  123456.7f,
                                       0.5f,      10.0f,      FLT_MAX,        FLT_MIN,   1e-45f, 0.1f,
                                       999999.5f, 9999995.0f, 0.00012345678f, 1234567.0f };
-        float x = i < (int)TEST_COUNT(some) ? some[i] : test_float((uint32_t)test_u64(&rng));
+        float x = i < (int)TEST_COUNT(some) ? some[i] : float_from((uint32_t)choose(&rng, 8));
         if (!(fabsf(x) <= FLT_MAX) || x == 0) continue;
         char text[200], want[40];
         samp_sampler *s = samp_init_penalties(1, 2, x, 0);
@@ -1176,5 +1159,6 @@ int main(void)
         cmocka_unit_test(test_member_rng),
         cmocka_unit_test(test_removed_rng),
     };
+    inside_clock = fake_clock;
     return cmocka_run_group_tests_name("chain", tests, NULL, NULL);
 }

@@ -2,7 +2,6 @@
    from several threads while others sample. That all of them give the same tokens is test_fused.c's affair.
    */
 #include <pthread.h>
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 
@@ -100,7 +99,7 @@ enum { N_CHAINS = 3 };
 
 static void make_row(float *row, int i)
 {
-    test_rng rng = test_rng_make((uint64_t)i);
+    source rng = source_stream((uint64_t)i);
     test_logits(&rng, row, N, i % 2 ? 1.0 : 4.0);
 }
 

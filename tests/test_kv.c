@@ -2,15 +2,10 @@
    Random operations, every rule checked after each; the search for a slot against a plain one; each refusal leaves
    everything as it was.
      SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 (200,000 under AddressSanitizer) */
-#include <stdbool.h>
-#include <stdlib.h>
-static void *heap_malloc(size_t n);
-static void heap_free(void *p);
-#define SAMP_MALLOC(n) heap_malloc(n)
-#define SAMP_FREE(p)   heap_free(p)
 #define SAMPLING_KV
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "heap.h"
+#include "inside.h"
 #include "test.h"
 
 enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
@@ -20,23 +15,7 @@ enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
 #else
 #define MOST_STEPS 1000000
 #endif
-#define STEPS (getenv("SAMP_TEST_QUICK") ? 20000 : MOST_STEPS)
-
-static long heap_live;
-static bool heap_fails;
-
-static void *heap_malloc(size_t n)
-{
-    void *p = heap_fails ? NULL : malloc(n);
-    heap_live += p != NULL;
-    return p;
-}
-
-static void heap_free(void *p)
-{
-    heap_live -= p != NULL;
-    free(p);
-}
+#define STEPS (quick() ? 20000 : MOST_STEPS)
 
 static samp_kv_params plain_params(uint32_t n_cells)
 {
@@ -240,7 +219,7 @@ static void check_rules(const samp_kv *kv)
 
 /* -------------------------------------------------------------------------------------- random operations */
 
-static int32_t random_end(test_rng *rng) { return (int32_t)test_below(rng, 40) - 4; }
+static int32_t random_end(source *rng) { return (int32_t)below(rng, 40) - 4; }
 
 /* The first cell that a change frees moves head back. */
 static void follow_head(const samp_kv *kv, const samp_kv_cell *before)
@@ -264,46 +243,46 @@ static bool sound(const samp_kv_batch *batch)
     return true;
 }
 
-static uint64_t random_set(test_rng *rng)
+static uint64_t random_set(source *rng)
 {
-    uint64_t set = (uint64_t)1 << test_below(rng, SEQS);
-    return test_below(rng, 4) ? set : set | (uint64_t)1 << test_below(rng, SEQS);
+    uint64_t set = (uint64_t)1 << below(rng, SEQS);
+    return below(rng, 4) ? set : set | (uint64_t)1 << below(rng, SEQS);
 }
 
 /* A batch that follows what is there, or, now and then, one with something wrong. pos, set: [CELLS + 1] */
-static uint32_t random_batch(test_rng *rng, int32_t *pos, uint64_t *set)
+static uint32_t random_batch(source *rng, int32_t *pos, uint64_t *set)
 {
     int32_t last[SEQS];
-    uint32_t n = 1 + (uint32_t)test_below(rng, test_below(rng, 50) ? MAX_BATCH : CELLS + 1);
+    uint32_t n = 1 + (uint32_t)below(rng, below(rng, 50) ? MAX_BATCH : CELLS + 1);
     for (int32_t s = 0; s < SEQS; s++) last[s] = model_extreme(s, true);
     for (uint32_t i = 0; i < n; i++) {
         int32_t after = -1;
         set[i] = random_set(rng);
         for (int32_t s = 0; s < SEQS; s++)
             if ((set[i] >> s & 1) && last[s] > after) after = last[s];
-        pos[i] = after + 1 + (test_below(rng, 8) ? 0 : (int32_t)test_below(rng, 5));
+        pos[i] = after + 1 + (below(rng, 8) ? 0 : (int32_t)below(rng, 5));
         for (int32_t s = 0; s < SEQS; s++)
             if (set[i] >> s & 1) last[s] = pos[i];
     }
-    uint32_t i = (uint32_t)test_below(rng, n);
-    switch (test_below(rng, 50)) {
-        case 0: set[i] |= (uint64_t)1 << (SEQS + test_below(rng, 64 - SEQS)); break;
+    uint32_t i = (uint32_t)below(rng, n);
+    switch (below(rng, 50)) {
+        case 0: set[i] |= (uint64_t)1 << (SEQS + below(rng, 64 - SEQS)); break;
         case 1: set[i] = 0; break;
-        case 2: pos[i] = -1 - (int32_t)test_below(rng, 3); break;
+        case 2: pos[i] = -1 - (int32_t)below(rng, 3); break;
         case 3: pos[i] = INT32_MAX; break;
-        case 4: pos[i] = (int32_t)test_below(rng, (size_t)pos[i] + 1); break;
+        case 4: pos[i] = (int32_t)below(rng, (size_t)pos[i] + 1); break;
         case 5: n = 0; break;
     }
     return n;
 }
 
 /* Returns what the search answered, after comparing it with the plain one. */
-static int random_slot(test_rng *rng, samp_kv *kv)
+static int random_slot(source *rng, samp_kv *kv)
 {
     int32_t pos[CELLS + 1];
     uint64_t set[CELLS + 1];
     uint32_t cells[CELLS + 1];
-    bool was_free[CELLS], scattered = test_below(rng, 2) == 1;
+    bool was_free[CELLS], scattered = below(rng, 2) == 1;
     samp_kv_batch batch = { random_batch(rng, pos, set), pos, set };
     uint32_t n = batch.n_tokens, start = head > kv->used + 2 * n ? 0 : head;
     int run = model_run(kv, start, n), want = SAMP_OK;
@@ -331,18 +310,18 @@ static int random_slot(test_rng *rng, samp_kv *kv)
 }
 
 /* An operation on a sequence, on both sides; returns the cache's answer. */
-static int random_change(test_rng *rng, samp_kv *kv)
+static int random_change(source *rng, samp_kv *kv)
 {
-    int32_t seq = (int32_t)test_below(rng, SEQS), other = (int32_t)test_below(rng, SEQS);
-    int32_t p0 = random_end(rng), p1 = random_end(rng), delta = (int32_t)test_below(rng, 21) - 10;
-    int32_t divisor = (int32_t)test_below(rng, 5);
-    if (test_below(rng, 20) == 0) seq = SEQS + (int32_t)test_below(rng, 70);
+    int32_t seq = (int32_t)below(rng, SEQS), other = (int32_t)below(rng, SEQS);
+    int32_t p0 = random_end(rng), p1 = random_end(rng), delta = (int32_t)below(rng, 21) - 10;
+    int32_t divisor = (int32_t)below(rng, 5);
+    if (below(rng, 20) == 0) seq = SEQS + (int32_t)below(rng, 70);
     bool good = seq < SEQS && (p1 < 0 || (p0 < 0 ? 0 : p0) <= p1);
     int status = SAMP_OK;
-    switch (test_below(rng, 8)) {
+    switch (below(rng, 8)) {
         case 0:
         case 1:
-            if (good && test_below(rng, 8) == 0) seq = -1 - (int32_t)test_below(rng, 2);
+            if (good && below(rng, 8) == 0) seq = -1 - (int32_t)below(rng, 2);
             status = samp_kv_seq_rm(kv, seq, p0, p1);
             if (good) model_rm(seq, p0, p1);
             break;
@@ -355,7 +334,7 @@ static int random_change(test_rng *rng, samp_kv *kv)
             if (good) model_cp(other, seq, p0, p1);
             break;
         case 4:
-            if (test_below(rng, 4)) return SAMP_OK; /* what empties the cache comes less often */
+            if (below(rng, 4)) return SAMP_OK; /* what empties the cache comes less often */
             good = seq < SEQS;
             status = samp_kv_seq_keep(kv, seq);
             if (good) model_keep(seq);
@@ -370,7 +349,7 @@ static int random_change(test_rng *rng, samp_kv *kv)
             if (good) model_move(seq, p0, p1, 0, divisor);
             break;
         default:
-            if (test_below(rng, 50)) return SAMP_OK;
+            if (below(rng, 50)) return SAMP_OK;
             good = true;
             samp_kv_clear(kv);
             n_list = 0;
@@ -381,10 +360,10 @@ static int random_change(test_rng *rng, samp_kv *kv)
 }
 
 /* Update, with or without having asked for defragmentation. */
-static void random_update(test_rng *rng, samp_kv *kv)
+static void random_update(source *rng, samp_kv *kv)
 {
     uint32_t stays[CELLS], last = 0;
-    bool ask = test_below(rng, 3) == 0;
+    bool ask = below(rng, 3) == 0;
     for (uint32_t i = 0; i < CELLS; i++) {
         stays[i] = kv->cells[i].pos >= 0 ? read_tag(kv, i) : 0;
         if (kv->cells[i].pos >= 0) last = i + 1;
@@ -403,16 +382,16 @@ static void random_update(test_rng *rng, samp_kv *kv)
     if (due) assert_num(kv->n, kv->used > 32 ? CELLS : 32);
 }
 
-static void random_step(test_rng *rng, samp_kv *kv)
+static void random_step(source *rng, samp_kv *kv)
 {
     samp_kv before = *kv;
     samp_kv_cell cells[CELLS];
     memcpy(cells, kv->cells, sizeof cells);
-    if (test_below(rng, 20) == 0) {
+    if (below(rng, 20) == 0) {
         random_update(rng, kv);
         return;
     }
-    int status = test_below(rng, 2) ? random_slot(rng, kv) : random_change(rng, kv);
+    int status = below(rng, 2) ? random_slot(rng, kv) : random_change(rng, kv);
     if (status == SAMP_OK) {
         follow_head(kv, cells);
         return;
@@ -433,7 +412,7 @@ static void test_against_model(void **state)
     params.v_trans = true;
     params.defrag_threshold = 0.75f;
     samp_kv *kv = samp_kv_init(&params, NULL);
-    test_rng rng = test_rng_make(7000);
+    source rng = source_stream(7000);
     n_list = 0;
     head = 0;
     next_tag = 1; /* below 2^24, which a float can count to */
@@ -608,16 +587,15 @@ static void test_shift(void **state)
 
 /* -------------------------------------------------------------------------------------- keys and values */
 
-static double half_value(uint16_t h)
+static double half_value(uint16_t h) /* 2^16 stands for infinity */
 {
-    int e = h >> 10 & 31, m = h & 1023;
-    double x = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24); /* 2^16 stands for infinity */
-    return h & 0x8000 ? -x : x;
+    double x = (double)float_of_half(h);
+    return isinf(x) ? copysign(65536.0, x) : x;
 }
 
 static void check_half(float x)
 {
-    uint16_t h = sampi_f32_to_f16(x);
+    uint16_t h = inside_to_half(x);
     if (isnan(x)) {
         assert_true((h & 0x7C00) == 0x7C00 && (h & 1023));
         return;
@@ -638,27 +616,27 @@ static void check_half(float x)
 static void test_halves(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(7100);
+    source rng = source_stream(7100);
     for (uint32_t h = 0; h < 65536; h++) {
-        float x = sampi_f16_to_f32((uint16_t)h);
+        float x = inside_from_half((uint16_t)h);
         bool nan = (h & 0x7FFF) > 0x7C00;
         if (nan) {
             assert_true(isnan(x));
             check_half(x);
             continue;
         }
-        assert_num(sampi_f32_to_f16(x), h);
+        assert_num(inside_to_half(x), h);
         if ((h & 0x7FFF) < 0x7C00) assert_true((double)x == half_value((uint16_t)h));
-        for (int i = -2; i <= 2; i++) check_half(test_float(test_bits32(x) + (uint32_t)i));
+        for (int i = -2; i <= 2; i++) check_half(float_from(bits_of(x) + (uint32_t)i));
         if ((h & 0x7FFF) < 0x7BFF) { /* around the middle to the next */
             float mid = (float)((half_value((uint16_t)h) + half_value((uint16_t)(h + 1))) / 2);
-            for (int i = -1; i <= 1; i++) check_half(test_float(test_bits32(mid) + (uint32_t)i));
+            for (int i = -1; i <= 1; i++) check_half(float_from(bits_of(mid) + (uint32_t)i));
         }
     }
-    assert_num(sampi_f32_to_f16(INFINITY), 0x7C00);
-    assert_num(sampi_f32_to_f16(-65520.0f), 0xFC00);
-    assert_num(sampi_f32_to_f16(65519.996f), 0x7BFF);
-    for (int i = 0; i < 200000; i++) check_half(test_float((uint32_t)test_u64(&rng)));
+    assert_num(inside_to_half(INFINITY), 0x7C00);
+    assert_num(inside_to_half(-65520.0f), 0xFC00);
+    assert_num(inside_to_half(65519.996f), 0x7BFF);
+    for (int i = 0; i < 200000; i++) check_half(float_from((uint32_t)choose(&rng, 8)));
 }
 
 /* 32 layers of 4096 in f16 with 1024 cells: llama.cpp prints 512 MiB, 256 for K and 256 for V. */
@@ -750,7 +728,7 @@ static void test_put_get(void **state)
         assert_null(samp_kv_values(NULL, 0));
         samp_kv_free(kv);
     }
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 enum { HEAD = 8 };
@@ -861,7 +839,7 @@ static void test_mask(void **state)
 {
     (void)state;
     enum { N = 100, TOKENS = 5 };
-    test_rng rng = test_rng_make(7200);
+    source rng = source_stream(7200);
     samp_kv_params params = plain_params(N);
     params.padding = 7;
     samp_kv *kv = samp_kv_init(&params, NULL);
@@ -877,9 +855,9 @@ static void test_mask(void **state)
         uint32_t words = (kv->n + 31) / 32;
         assert_true(kv->n < N && kv->n % 32); /* the last word has bits to spare */
         for (int t = 0; t < TOKENS; t++) {
-            pos[t] = (int32_t)test_below(&rng, 25);
-            set[t] = (uint64_t)1 << test_below(&rng, 6);
-            if (test_below(&rng, 2)) set[t] |= (uint64_t)1 << test_below(&rng, 6);
+            pos[t] = (int32_t)below(&rng, 25);
+            set[t] = (uint64_t)1 << below(&rng, 6);
+            if (below(&rng, 2)) set[t] |= (uint64_t)1 << below(&rng, 6);
         }
         memset(bits, 0x5a, sizeof bits);
         for (size_t i = 0; i < TEST_COUNT(bias); i++) bias[i] = 7.0f;
@@ -1024,14 +1002,14 @@ static void test_checksum(void **state)
     (void)state;
     enum { WORDS = 9, BITS = 64 * WORDS };
     uint64_t words[WORDS + 1] = { 0 }, zeros[2] = { 0, 0 };
-    test_rng rng = test_rng_make(7300);
-    for (int i = 0; i < WORDS; i++) words[i] = i % 2 ? test_u64(&rng) : 0;
-    uint64_t sum = sampi_checksum(words, sizeof words - 8);
+    source rng = source_stream(7300);
+    for (int i = 0; i < WORDS; i++) words[i] = i % 2 ? choose(&rng, 8) : 0;
+    uint64_t sum = inside_checksum(words, sizeof words - 8);
     for (int a = 0; a < BITS; a++) {
         for (int b = a; b < BITS; b++) {
             words[a / 64] ^= (uint64_t)1 << a % 64;
             if (b > a) words[b / 64] ^= (uint64_t)1 << b % 64;
-            assert_true(sampi_checksum(words, sizeof words - 8) != sum);
+            assert_true(inside_checksum(words, sizeof words - 8) != sum);
             words[a / 64] ^= (uint64_t)1 << a % 64;
             if (b > a) words[b / 64] ^= (uint64_t)1 << b % 64;
         }
@@ -1041,14 +1019,14 @@ static void test_checksum(void **state)
             uint64_t two = (uint64_t)1 << b % 64 | (uint64_t)1 << b / 64;
             words[a / 64] ^= (uint64_t)1 << a % 64;
             words[a / 64 + 1] ^= two;
-            assert_true(sampi_checksum(words, sizeof words - 8) != sum);
+            assert_true(inside_checksum(words, sizeof words - 8) != sum);
             words[a / 64] ^= (uint64_t)1 << a % 64;
             words[a / 64 + 1] ^= two;
         }
     }
-    assert_u64(sampi_checksum(words, sizeof words - 8), sum);
-    for (size_t n = 0; n < 16; n++) assert_true(sampi_checksum(zeros, n) != sampi_checksum(zeros, n + 1));
-    assert_true(sampi_checksum(words, sizeof words) != sum);
+    assert_u64(inside_checksum(words, sizeof words - 8), sum);
+    for (size_t n = 0; n < 16; n++) assert_true(inside_checksum(zeros, n) != inside_checksum(zeros, n + 1));
+    assert_true(inside_checksum(words, sizeof words) != sum);
 }
 
 /* bytes may begin at any address */
@@ -1069,7 +1047,7 @@ static void refuse(samp_kv *kv, int32_t seq, const char *bytes, size_t size, int
 /* a state whose checksum is right again after a change */
 static void sign(char *bytes, size_t size)
 {
-    uint64_t sum = sampi_checksum(bytes, size - 8);
+    uint64_t sum = inside_checksum(bytes, size - 8);
     memcpy(bytes + size - 8, &sum, 8);
 }
 
@@ -1179,7 +1157,7 @@ static void expect_bad(const samp_kv_params *params, const char *want, int want_
     assert_null(samp_kv_init(params, &status));
     assert_status(status, want_status);
     assert_null(samp_kv_init(params, NULL));
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 #define EXPECT_BAD(member, value, status)                                                                            \
@@ -1228,9 +1206,9 @@ static void test_bad_params(void **state)
 
     int status = SAMP_OK;
     good = good_params();
-    heap_fails = true;
+    heap.fail_at = 1, heap.fail_after = true;
     assert_null(samp_kv_init(&good, &status));
-    heap_fails = false;
+    heap.fail_at = 0, heap.fail_after = false;
     assert_status(status, SAMP_E_NOMEM);
 }
 

@@ -358,8 +358,6 @@ static void test_vectors(void **state)
 /* ============================================================================================= properties */
 
 /* fewer rounds if SAMP_TEST_QUICK is set (for slow tools) */
-static int rounds(int n) { return getenv("SAMP_TEST_QUICK") ? 1 + n / 25 : n; }
-
 typedef long double real;
 __extension__ typedef unsigned __int128 u128;
 
@@ -377,7 +375,7 @@ static const float maxima[] = { 0.0f,    1.0f,   18.25f, -3.7f, 5.3f,  88.7f,   
                                 -1e-30f, 1e-40f, 1e-45f, 3e7f,  1e30f, FLT_MAX, -FLT_MAX, 0.1f,      7.0f };
 
 /* the next f32 below */
-static float below(float x) { return nextafterf(x, -INFINITY); }
+static float just_below(float x) { return nextafterf(x, -INFINITY); }
 
 /* about max - d, as f32, not above max */
 static float logit_at(float max, double d)
@@ -391,12 +389,12 @@ static real weight_exactly(float max, float l) { return ldexpl(expl((real)l - (r
 /* 2^40 exp(l - max): relative error below 1e-12, in the whole range */
 static void test_exp(void **state)
 {
-    test_rng rng = test_rng_make(1);
+    source rng = source_stream(1);
     real worst = 0;
     (void)state;
     for (int i = 0; i < rounds(400000); i++) {
-        float max = i % 2 ? maxima[test_below(&rng, TEST_COUNT(maxima))] : (float)(10 * test_normal(&rng));
-        double d = test_below(&rng, 4) ? 64 * test_uniform(&rng) : exp(-80 * test_uniform(&rng));
+        float max = i % 2 ? maxima[below(&rng, TEST_COUNT(maxima))] : (float)(10 * normal(&rng));
+        double d = below(&rng, 4) ? 64 * uniform(&rng) : exp(-80 * uniform(&rng));
         float l = logit_at(max, d);
         real want = weight_exactly(max, l), error = fabsl(sampi_exp(max, l) - want) / want;
         if (error > worst) worst = error;
@@ -441,7 +439,7 @@ static void test_weight_edges(void **state)
     assert_u64(sampi_weight(-0.0f, 0.0f), (uint64_t)1 << 40);
     assert_u64(sampi_weight(0.0f, -1e-45f), (uint64_t)1 << 40);
     assert_u64(sampi_weight(FLT_MAX, -FLT_MAX), 0);
-    assert_u64(sampi_weight(FLT_MAX, below(FLT_MAX)), 0);
+    assert_u64(sampi_weight(FLT_MAX, just_below(FLT_MAX)), 0);
     assert_u64(sampi_weight(1e-38f, 1e-45f), (uint64_t)1 << 40);
     assert_u64(sampi_weight(0.0f, -28.41f), 1); /* ln 2^41 = 28.4190...: half a unit */
     assert_u64(sampi_weight(0.0f, -28.42f), 0);
@@ -458,7 +456,7 @@ static void walk_monotone(float max, float l, int steps)
     uint64_t above = sampi_weight(max, l);
     uint32_t envelope = sampi_envelope(max, l);
     for (int i = 0; i < steps; i++) {
-        float next = below(l);
+        float next = just_below(l);
         uint64_t w = sampi_weight(max, next);
         uint32_t q = sampi_envelope(max, next);
         if (w > above || q > envelope)
@@ -473,7 +471,7 @@ static void walk_monotone(float max, float l, int steps)
 
 static void test_weight_is_monotone(void **state)
 {
-    test_rng rng = test_rng_make(2);
+    source rng = source_stream(2);
     (void)state;
     for (size_t i = 0; i < TEST_COUNT(maxima); i++) {
         float max = maxima[i];
@@ -485,8 +483,8 @@ static void test_weight_is_monotone(void **state)
         }
     }
     for (int i = 0; i < rounds(4000); i++) {
-        float max = (float)(10 * test_normal(&rng));
-        walk_monotone(max, logit_at(max, 30 * test_uniform(&rng)), 50);
+        float max = (float)(10 * normal(&rng));
+        walk_monotone(max, logit_at(max, 30 * uniform(&rng)), 50);
     }
 }
 
@@ -494,24 +492,24 @@ static void test_weight_is_monotone(void **state)
    the next, where a weight goes from one integer to the next (found by bisection). */
 static void test_weight_is_monotone_at_its_steps(void **state)
 {
-    test_rng rng = test_rng_make(11);
+    source rng = source_stream(11);
     long steps = 0;
     (void)state;
     for (int i = 0; i < rounds(20000); i++) {
-        float max = (float)(0.5 + 15 * test_uniform(&rng));
-        float low = ldexpf(1 + (float)test_uniform(&rng), -20 - (int)test_below(&rng, 20));
-        uint32_t a = test_bits32(low), b = test_bits32(1.9f * low);
-        uint64_t from = sampi_weight(max, test_float(a)), to = sampi_weight(max, test_float(b)), target;
+        float max = (float)(0.5 + 15 * uniform(&rng));
+        float low = ldexpf(1 + (float)uniform(&rng), -20 - (int)below(&rng, 20));
+        uint32_t a = bits_of(low), b = bits_of(1.9f * low);
+        uint64_t from = sampi_weight(max, float_from(a)), to = sampi_weight(max, float_from(b)), target;
         if (from == to) continue;
-        target = from + 1 + test_u64(&rng) % (to - from);
+        target = from + 1 + choose(&rng, 8) % (to - from);
         while (b - a > 1) {
             uint32_t mid = a + (b - a) / 2;
-            if (sampi_weight(max, test_float(mid)) >= target)
+            if (sampi_weight(max, float_from(mid)) >= target)
                 b = mid;
             else
                 a = mid;
         }
-        walk_monotone(max, test_float(b + 10), 20);
+        walk_monotone(max, float_from(b + 10), 20);
         steps++;
     }
     assert_true(steps > rounds(5000));
@@ -534,27 +532,27 @@ static void check_envelope(float max, float l)
 
 static void test_envelope_is_above(void **state)
 {
-    test_rng rng = test_rng_make(3);
+    source rng = source_stream(3);
     (void)state;
     envelope_excess = 0;
     for (size_t i = 0; i < TEST_COUNT(maxima); i++)
         for (int octave = 0; octave <= 66; octave++) {
             float l = logit_at(maxima[i], (double)(octave * LN2));
             for (int k = 0; k < 400; k++) l = nextafterf(l, INFINITY);
-            for (int k = 0; k < 800; k++, l = below(l))
+            for (int k = 0; k < 800; k++, l = just_below(l))
                 if (l <= maxima[i]) check_envelope(maxima[i], l);
         }
     for (int i = 0; i < rounds(2000000); i++) {
-        float max = (float)(8 * test_normal(&rng));
-        double d = (double)test_below(&rng, 42) * (double)LN2;
+        float max = (float)(8 * normal(&rng));
+        double d = (double)below(&rng, 42) * (double)LN2;
         if (i % 2)
-            d *= 1 + (double)((int)test_below(&rng, 4001) - 2000) * ldexp(1, -24);
+            d *= 1 + (double)((int)below(&rng, 4001) - 2000) * ldexp(1, -24);
         else
-            d = 30 * test_uniform(&rng);
+            d = 30 * uniform(&rng);
         check_envelope(max, logit_at(max, d));
     }
     for (int i = 0; i < rounds(300000); i++) { /* any two f32 */
-        float a = test_float((uint32_t)test_u64(&rng)), b = test_float((uint32_t)test_u64(&rng));
+        float a = float_from((uint32_t)choose(&rng, 8)), b = float_from((uint32_t)choose(&rng, 8));
         if (!(fabsf(a) <= FLT_MAX && fabsf(b) <= FLT_MAX)) continue;
         check_envelope(a < b ? b : a, a < b ? a : b);
     }
@@ -569,7 +567,7 @@ static void test_envelope_ends(void **state)
     float l = logit_at(0, 64 * (double)LN2);
     (void)state;
     for (int k = 0; k < 300; k++) l = nextafterf(l, INFINITY);
-    for (int k = 0; k < 600; k++, l = below(l)) assert_in_range(sampi_envelope(0, l), 0, 1);
+    for (int k = 0; k < 600; k++, l = just_below(l)) assert_in_range(sampi_envelope(0, l), 0, 1);
     assert_u64(sampi_envelope(0, -44.0f), 1);
     assert_u64(sampi_envelope(0, -44.5f), 0);
     assert_u64(sampi_envelope(FLT_MAX, -FLT_MAX), 0);
@@ -584,10 +582,10 @@ static void test_envelope_ends(void **state)
 
 static void test_exp2(void **state)
 {
-    test_rng rng = test_rng_make(4);
+    source rng = source_stream(4);
     (void)state;
     for (int i = 0; i < rounds(300000); i++) {
-        double t = i % 3 ? 2000 * test_uniform(&rng) - 1000 : 4 * test_normal(&rng);
+        double t = i % 3 ? 2000 * uniform(&rng) - 1000 : 4 * normal(&rng);
         real error = fabsl(sampi_exp2(t) / exp2l(t) - 1);
         if (!(error < 1e-12L)) fail_msg("exp2(%a) is off by %Lg", t, error);
     }
@@ -598,17 +596,17 @@ static void test_exp2(void **state)
 
 static void test_ln(void **state)
 {
-    test_rng rng = test_rng_make(5);
+    source rng = source_stream(5);
     const real bound = long_double_is_long() ? 1e-15L : 3e-15L;
     (void)state;
     assert_true(sampi_ln(1.0) == 0.0);
     for (int i = 0; i < rounds(400000); i++) {
         double x;
         switch (i % 4) {
-            case 0: x = exp(1400 * test_uniform(&rng) - 700); break;
-            case 1: x = 1 + (test_uniform(&rng) - 0.5) * exp(-30 * test_uniform(&rng)); break;
-            case 2: x = sqrt(2) * (1 + 1e-13 * test_normal(&rng)); break;
-            default: x = (double)(float)test_uniform(&rng) + 1e-45; break;
+            case 0: x = exp(1400 * uniform(&rng) - 700); break;
+            case 1: x = 1 + (uniform(&rng) - 0.5) * exp(-30 * uniform(&rng)); break;
+            case 2: x = sqrt(2) * (1 + 1e-13 * normal(&rng)); break;
+            default: x = (double)(float)uniform(&rng) + 1e-45; break;
         }
         real want = logl(x), error = fabsl(sampi_ln(x) - want);
         if (!(error <= bound * fabsl(want))) fail_msg("ln(%a) is off by %Lg (relative)", x, error / fabsl(want));
@@ -619,18 +617,18 @@ static void test_ln(void **state)
 
 static void test_pow(void **state)
 {
-    test_rng rng = test_rng_make(6);
+    source rng = source_stream(6);
     (void)state;
     assert_true(sampi_pow(0.0, 0.0) == 1.0 && sampi_pow(0.0, 2.0) == 0.0 && sampi_pow(1.0, 1000.0) == 1.0);
     assert_true(sampi_pow(0.3, 0.0) == 1.0 && sampi_powi(3.0, 0) == 1.0 && sampi_powi(1.0, INT32_MAX) == 1.0);
     for (int i = 0; i < rounds(200000); i++) {
-        double x = i % 2 ? test_uniform(&rng) : exp(20 * test_uniform(&rng)), y = 3 * test_normal(&rng);
-        if (i % 8 == 1) y = 1000 * test_uniform(&rng);
+        double x = i % 2 ? uniform(&rng) : exp(20 * uniform(&rng)), y = 3 * normal(&rng);
+        if (i % 8 == 1) y = 1000 * uniform(&rng);
         real want = powl(x, y);
         if (!(x > 0) || fabs(y * log2(x)) > 990) continue;
         if (!(fabsl(sampi_pow(x, y) / want - 1) < 3e-12L)) fail_msg("pow(%a, %a) is off", x, y);
-        int32_t n = (int32_t)test_below(&rng, 60);
-        x = 1 + 3 * test_uniform(&rng);
+        int32_t n = (int32_t)below(&rng, 60);
+        x = 1 + 3 * uniform(&rng);
         if (!(fabsl(sampi_powi(x, n) / powl(x, n) - 1) < 1e-14L)) fail_msg("powi(%a, %d) is off", x, (int)n);
     }
 }
@@ -649,18 +647,18 @@ static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
 
 static void test_products(void **state)
 {
-    test_rng rng = test_rng_make(7);
+    source rng = source_stream(7);
     (void)state;
     for (int i = 0; i < rounds(500000); i++) {
-        uint64_t a = test_u64(&rng) >> test_below(&rng, 64), b = test_u64(&rng) >> test_below(&rng, 64), high, low;
-        if (i % 16 == 0) a = -(uint64_t)test_below(&rng, 3);
-        if (i % 16 == 1) b = (uint64_t)1 << test_below(&rng, 64);
+        uint64_t a = choose(&rng, 8) >> below(&rng, 64), b = choose(&rng, 8) >> below(&rng, 64), high, low;
+        if (i % 16 == 0) a = -(uint64_t)below(&rng, 3);
+        if (i % 16 == 1) b = (uint64_t)1 << below(&rng, 64);
         multiply(a, b, &high, &low);
         if (sampi_mulhi(a, b) != high || sampi_mass_of(a, b) != high + (low != 0))
             fail_msg("0x%llx * 0x%llx", (unsigned long long)a, (unsigned long long)b);
     }
     for (int i = 0; i < rounds(200000); i++) { /* floor(p * 2^64), exactly: p is 24 bits and an exponent */
-        float p = i % 2 ? (float)test_uniform(&rng) : test_float((uint32_t)test_below(&rng, 0x3f800000));
+        float p = i % 2 ? (float)uniform(&rng) : float_from((uint32_t)below(&rng, 0x3f800000));
         int exponent;
         uint64_t m;
         if (p >= 1) continue;
@@ -712,27 +710,27 @@ static void test_128_bits(void **state)
 static samp_token_data data[70000];
 static float logits[70000];
 
-static void random_logits(test_rng *rng, size_t n)
+static void random_logits(source *rng, size_t n)
 {
-    double sigma = 6 * test_uniform(rng);
-    size_t kind = test_below(rng, 5);
+    double sigma = 6 * uniform(rng);
+    size_t kind = below(rng, 5);
     for (size_t i = 0; i < n; i++) {
-        logits[i] = (float)(sigma * test_normal(rng));
+        logits[i] = (float)(sigma * normal(rng));
         if (kind == 0) logits[i] = 1.5f;
-        if (kind == 1) logits[i] = (float)test_below(rng, 9) / 3;
-        if (kind == 2 && test_below(rng, 5)) logits[i] = -INFINITY;
+        if (kind == 1) logits[i] = (float)below(rng, 9) / 3;
+        if (kind == 2 && below(rng, 5)) logits[i] = -INFINITY;
         if (kind == 3) logits[i] *= 20;
     }
-    logits[test_below(rng, n)] = 2;
+    logits[below(rng, n)] = 2;
 }
 
 /* whole numbers, the same in every order, and what the formulas say */
 static void test_sums(void **state)
 {
-    test_rng rng = test_rng_make(8);
+    source rng = source_stream(8);
     (void)state;
     for (int i = 0; i < rounds(300); i++) {
-        size_t n = 1 + test_below(&rng, i % 30 ? 300 : 30000), count = 0;
+        size_t n = 1 + below(&rng, i % 30 ? 300 : 30000), count = 0;
         samp_token_data_array cur;
         sampi_sums sums, again;
         uint64_t z = 0;
@@ -784,15 +782,15 @@ static void test_sums_are_large_enough(void **state)
 /* sigma from integers agrees with long double to 1e-9: spreads from 1e-38 to 1e34, with a far outlier too */
 static void test_sigma(void **state)
 {
-    test_rng rng = test_rng_make(9);
+    source rng = source_stream(9);
     (void)state;
     for (int i = 0; i < rounds(1500); i++) {
-        size_t n = 2 + test_below(&rng, 400);
-        double scale = pow(10, 72 * test_uniform(&rng) - 38), offset = i % 3 ? 0 : 30 * scale;
+        size_t n = 2 + below(&rng, 400);
+        double scale = pow(10, 72 * uniform(&rng) - 38), offset = i % 3 ? 0 : 30 * scale;
         real mean = 0, square = 0;
         float max;
-        for (size_t k = 0; k < n; k++) logits[k] = (float)(scale * test_normal(&rng) + offset);
-        if (i % 5 == 0) logits[test_below(&rng, n)] = (float)(-1000 * scale);
+        for (size_t k = 0; k < n; k++) logits[k] = (float)(scale * normal(&rng) + offset);
+        if (i % 5 == 0) logits[below(&rng, n)] = (float)(-1000 * scale);
         samp_token_data_array cur = test_array(data, logits, n);
         for (size_t k = 0; k < n; k++) mean += (real)logits[k] / n;
         for (size_t k = 0; k < n; k++) square += ((real)logits[k] - mean) * ((real)logits[k] - mean);
@@ -832,21 +830,21 @@ static samp_token draw_by_definition(const samp_token_data *by_id, size_t n, uin
 
 static void test_draw(void **state)
 {
-    test_rng rng = test_rng_make(10);
+    source rng = source_stream(10);
     static samp_token_data by_id[70000];
     long retries = 0, draws = 0;
     (void)state;
     for (int i = 0; i < rounds(3000); i++) {
-        size_t n = 1 + test_below(&rng, i % 100 ? 200 : 2000), step;
-        uint64_t seed = test_u64(&rng), position = test_u64(&rng) >> test_below(&rng, 64);
+        size_t n = 1 + below(&rng, i % 100 ? 200 : 2000), step;
+        uint64_t seed = choose(&rng, 8), position = choose(&rng, 8) >> below(&rng, 64);
         samp_sampler *s = samp_init_dist(seed);
         uint32_t attempts;
         samp_token want;
         if (i == 77 || i == 78) n = 66000;
-        step = 1 + test_below(&rng, i % 2 ? 1 : (SAMP_MAX_VOCAB - 1) / n);
+        step = 1 + below(&rng, i % 2 ? 1 : (SAMP_MAX_VOCAB - 1) / n);
         random_logits(&rng, n);
         samp_token_data_array cur = test_array(data, logits, n);
-        for (size_t k = 0; k < n; k++) data[k].id = (samp_token)(k * step + (i % 3 ? 0 : test_below(&rng, step)));
+        for (size_t k = 0; k < n; k++) data[k].id = (samp_token)(k * step + (i % 3 ? 0 : below(&rng, step)));
         memcpy(by_id, data, n * sizeof *data);
         if (i % 4)
             test_shuffle(&rng, &cur);
@@ -869,11 +867,11 @@ static void test_draw(void **state)
 /* The proposal for every t next to a running sum's ends, in arrays of any order. */
 static void test_proposals(void **state)
 {
-    test_rng rng = test_rng_make(12);
+    source rng = source_stream(12);
     (void)state;
     for (int i = 0; i < rounds(2000); i++) {
-        size_t n = 1 + test_below(&rng, i % 20 ? 20 : 700), step = 1 + test_below(&rng, i % 2 ? 1 : 5000);
-        samp_token first = (samp_token)test_below(&rng, 3);
+        size_t n = 1 + below(&rng, i % 20 ? 20 : 700), step = 1 + below(&rng, i % 2 ? 1 : 5000);
+        samp_token first = (samp_token)below(&rng, 3);
         uint64_t run = 0;
         float max = -INFINITY;
         random_logits(&rng, n);

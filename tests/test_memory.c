@@ -1,87 +1,20 @@
 /* test_memory.c - the heap: through SAMP_MALLOC and SAMP_FREE only, nothing lost, every allocation that can
    fail made to fail, and none at all in samp_sample after its first call. */
-#include <stddef.h>
-static void *heap_malloc(size_t n);
-static void heap_free(void *p);
-#define SAMP_MALLOC(n) heap_malloc(n)
-#define SAMP_FREE(p)   heap_free(p)
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "heap.h"
 #include "test.h"
 
 enum { N = 200 };
 
-/* ----------------------------------------------------------------------------------------- a watched heap */
+/* ------------------------------------------------------------------------------------------------ helpers */
 
-static long heap_calls, heap_live;
-static long heap_fail_at;    /* 1: the next call fails; 0: none does */
-static bool heap_fail_after; /* and all that follow it */
-
-/* Blocks come filled with 0xcd and are filled with 0xdd when they go, so that stale reads show. */
-static void *heap_malloc(size_t n)
-{
-    size_t *block;
-    heap_calls++;
-    if (heap_fail_at > 0 && --heap_fail_at == 0) {
-        if (heap_fail_after) heap_fail_at = 1;
-        return NULL;
-    }
-    block = (size_t *)malloc(n + 16);
-    if (!block) return NULL;
-    block[0] = n;
-    memset((char *)block + 16, 0xcd, n);
-    heap_live++;
-    return (char *)block + 16;
-}
-
-static void heap_free(void *p)
-{
-    if (!p) return;
-    size_t *block = (size_t *)(void *)((char *)p - 16);
-    memset(p, 0xdd, block[0]);
-    heap_live--;
-    free(block);
-}
-
-static void row(float *logits, uint64_t i)
-{
-    test_rng rng = test_rng_make(4000 + i);
-    test_logits(&rng, logits, N, 2.0);
-    logits[i % N] = -INFINITY;
-}
+static void row(float *logits, uint64_t i) { test_row(logits, N, 4000 + i, 2.0, i % N); }
 
 /* ---------------------------------------------------------------------- things that can be made, and fail */
-
-static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    (void)vocab;
-    *n_bytes = 1 + (size_t)(token % 3);
-    return &letters[token % 24];
-}
-
-static samp_vocab letters = { N, letter_bytes, NULL, NULL, NULL, 0, -1, -1 };
-static const samp_logit_bias some_bias[3] = { { 3, 1.0f }, { 5, -INFINITY }, { 3, 0.5f } };
-static const char *const breakers[] = { "d", "no", "xyz" };
-
-static int nothing_apply(samp_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    (void)cur;
-    return SAMP_OK;
-}
-static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL, NULL };
 
 #include "makers.h"
 
 static samp_sampler *make_chain(void) { return samp_chain_init(); }
-static samp_sampler *make_bias(void) { return samp_init_logit_bias(N, 3, some_bias); }
-static samp_sampler *make_penalties(void) { return samp_init_penalties(20, 1.2f, 0.1f, 0.1f); }
-static samp_sampler *make_dry(void) { return samp_init_dry(&letters, 64, 0.8f, 1.75f, 1, -1, breakers, 3); }
-static samp_sampler *make_sigma(void) { return samp_init_top_n_sigma(2.5f); }
-static samp_sampler *make_top_k(void) { return samp_init_top_k(100); }
-static samp_sampler *make_min_p(void) { return samp_init_min_p(0.01f, 1); }
-static samp_sampler *make_custom(void) { return samp_init_custom(&nothing, NULL); }
 static samp_sampler *make_bad(void) { return samp_init_top_p(-1, 0); }
 static samp_sampler *make_params(void)
 {
@@ -90,7 +23,7 @@ static samp_sampler *make_params(void)
     p.vocab = &letters;
     p.penalty_repeat = 1.2f;
     p.logit_bias = some_bias;
-    p.n_logit_bias = 3;
+    p.n_logit_bias = N_SOME_BIAS;
     p.n_vocab = N;
     p.tfs_z = 0.95f;
     return samp_chain_from_params(&p, NULL);
@@ -141,11 +74,11 @@ static void test_no_leaks(void **state)
 {
     (void)state;
     float logits[N];
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
     for (size_t k = 0; k < TEST_COUNT(all); k++) {
-        long calls = heap_calls;
+        unsigned long calls = heap.mallocs;
         samp_sampler *s = all[k](), *copy = samp_clone(s), *copy_2;
-        assert_true(heap_calls > calls); /* it does come from there */
+        assert_true(heap.mallocs > calls); /* it does come from there */
         assert_ok(samp_reserve(s, N));
         for (uint64_t i = 0; i < 5; i++) {
             row(logits, i);
@@ -160,7 +93,7 @@ static void test_no_leaks(void **state)
         samp_free(copy);
         samp_sample(copy_2, logits, N);
         samp_free(copy_2);
-        assert_num(heap_live, 0);
+        assert_num(heap.live, 0);
     }
     for (int kind = 0; kind < 2; kind++)
         for (int selector = 0; selector < 5; selector++) {
@@ -177,16 +110,16 @@ static void test_no_leaks(void **state)
             assert_ok(samp_reserve(copy, N));
             out = samp_chain_remove(copy, 2);
             samp_free(copy);
-            assert_true(heap_live > 0);
+            assert_true(heap.live > 0);
             samp_free(out);
             samp_free(s);
-            assert_num(heap_live, 0);
+            assert_num(heap.live, 0);
         }
     /* the chain takes it, on failure too */
     samp_sampler *chain = samp_chain_init();
     assert_status(samp_chain_add(chain, samp_init_temp(-1)), SAMP_E_RANGE);
     samp_free(chain);
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 /* ------------------------------------------------------------------------------------ no heap in sampling */
@@ -206,7 +139,7 @@ static void test_no_heap_in_sampling(void **state)
                     assert_ok(samp_reserve(s, N));
                 else
                     assert_true(samp_sample(s, rows[0], N) >= 0);
-                long calls = heap_calls, live = heap_live;
+                long calls = (long)heap.mallocs, live = heap.live;
                 for (int i = 0; i < samples; i++) {
                     samp_token token = samp_sample(s, rows[i % ROWS], (size_t)(i % 3 ? N : 1 + i % N));
                     if (token < 0 && token != SAMP_E_EMPTY) assert_ok(token); /* short rows: all masked */
@@ -214,11 +147,11 @@ static void test_no_heap_in_sampling(void **state)
                     if (i % 100 == 8) samp_draw(s, rows[1], N);
                     if (i % 100 == 9) samp_perf_reset(s), samp_set_position(s, (uint64_t)i);
                 }
-                assert_num(heap_calls, calls);
-                assert_num(heap_live, live);
+                assert_num(heap.mallocs, calls);
+                assert_num(heap.live, live);
                 samp_free(s);
             }
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
     /* samp_apply takes none either */
     for (size_t k = 0; k < TEST_COUNT(all); k++) {
         samp_sampler *s = all[k]();
@@ -226,13 +159,13 @@ static void test_no_heap_in_sampling(void **state)
         long calls;
         samp_token_data_array cur = test_array(data, rows[0], N);
         samp_apply(s, &cur);
-        calls = heap_calls;
+        calls = heap.mallocs;
         for (int i = 0; i < 50; i++) {
             cur = test_array(data, rows[i], N);
             samp_apply(s, &cur);
             samp_accept(s, i % 7);
         }
-        assert_num(heap_calls, calls);
+        assert_num(heap.mallocs, calls);
         samp_free(s);
     }
 }
@@ -265,42 +198,42 @@ static void test_making_fails(void **state)
     (void)state;
     for (int after = 0; after < 2; after++)
         for (size_t k = 0; k < TEST_COUNT(all); k++) {
-            long before = heap_live;
+            long before = heap.live;
             samp_sampler *like = all[k]();
             int at = 1, failures = 0;
             for (;; at++) {
-                long live = heap_live;
-                heap_fail_at = at;
-                heap_fail_after = after;
+                long live = heap.live;
+                heap.fail_at = at;
+                heap.fail_after = after;
                 samp_sampler *s = all[k]();
-                bool met = heap_fail_at == 0 || (after && heap_fail_at == 1 && at > 1) || s == NULL;
-                heap_fail_at = 0;
-                heap_fail_after = false;
+                bool met = heap.fail_at == 0 || (after && heap.fail_at == 1 && at > 1) || s == NULL;
+                heap.fail_at = 0;
+                heap.fail_after = false;
                 if (at == 1) assert_true(s == NULL); /* not even the object */
                 check_nomem(s, like, samp_name(like), at);
                 failures += !s || samp_status(s, NULL) == SAMP_E_NOMEM;
                 samp_free(s);
-                assert_num(heap_live, live);
+                assert_num(heap.live, live);
                 if (!met || at > 400) break;
             }
             assert_true(failures >= 1 && at <= 400);
             for (at = 1;; at++) { /* clone */
-                long live = heap_live;
-                heap_fail_at = at;
-                heap_fail_after = after;
+                long live = heap.live;
+                heap.fail_at = at;
+                heap.fail_after = after;
                 samp_sampler *s = samp_clone(like);
-                bool met = heap_fail_at == 0 || (after && heap_fail_at == 1 && at > 1) || s == NULL;
-                heap_fail_at = 0;
-                heap_fail_after = false;
+                bool met = heap.fail_at == 0 || (after && heap.fail_at == 1 && at > 1) || s == NULL;
+                heap.fail_at = 0;
+                heap.fail_after = false;
                 if (at == 1) assert_true(s == NULL);
                 check_nomem(s, like, samp_name(like), at);
                 samp_free(s);
-                assert_num(heap_live, live);
+                assert_num(heap.live, live);
                 if (!met || at > 400) break;
             }
             assert_true(at <= 400);
             samp_free(like);
-            assert_num(heap_live, before);
+            assert_num(heap.live, before);
         }
 }
 
@@ -313,10 +246,10 @@ static void test_params_status(void **state)
     p.vocab = &letters;
     for (int at = 1;; at++) {
         int status = 1;
-        heap_fail_at = at;
+        heap.fail_at = at;
         samp_sampler *chain = samp_chain_from_params(&p, &status);
-        bool met = heap_fail_at == 0;
-        heap_fail_at = 0;
+        bool met = heap.fail_at == 0;
+        heap.fail_at = 0;
         if (!met) {
             assert_ok(status);
             assert_ok(samp_status(chain, NULL));
@@ -327,7 +260,7 @@ static void test_params_status(void **state)
         assert_status(status, SAMP_E_NOMEM);
         if (chain) assert_status(samp_status(chain, NULL), SAMP_E_NOMEM);
         samp_free(chain);
-        assert_num(heap_live, 0);
+        assert_num(heap.live, 0);
     }
 }
 
@@ -343,11 +276,11 @@ static void test_cloning_a_big_chain_fails(void **state)
             assert_true(samp_sample(s, logits, N) >= 0);
         }
         for (;; at++) {
-            long live = heap_live;
-            heap_fail_at = at;
+            long live = heap.live;
+            heap.fail_at = at;
             samp_sampler *copy = samp_clone(s);
-            bool met = heap_fail_at == 0;
-            heap_fail_at = 0;
+            bool met = heap.fail_at == 0;
+            heap.fail_at = 0;
             if (!met) {
                 assert_ok(samp_status(copy, NULL));
                 samp_free(copy);
@@ -357,12 +290,12 @@ static void test_cloning_a_big_chain_fails(void **state)
                 assert_status(samp_status(copy, NULL), SAMP_E_NOMEM);
                 samp_free(copy);
             }
-            assert_num(heap_live, live);
+            assert_num(heap.live, live);
         }
         assert_true(at > N_STAGES);
         samp_free(s);
     }
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 /* samp_reserve, samp_set_n_prev, the first samp_sample: SAMP_E_NOMEM, and all goes on as if not called */
@@ -377,26 +310,26 @@ static void test_reserving_fails(void **state)
             int at;
             row(logits, 1);
             for (at = 1;; at++) {
-                long live = heap_live;
-                heap_fail_at = at;
+                long live = heap.live;
+                heap.fail_at = at;
                 int status = samp_reserve(s, N);
-                met = heap_fail_at == 0;
-                heap_fail_at = 0;
+                met = heap.fail_at == 0;
+                heap.fail_at = 0;
                 if (!met) {
                     assert_ok(status);
                     break;
                 }
                 assert_status(status, SAMP_E_NOMEM);
-                assert_true(heap_live >= live);
+                assert_true(heap.live >= live);
             }
             assert_true(at > 1);
             samp_free(s);
             s = samp_clone(twin);
             for (at = 1;; at++) {
-                heap_fail_at = at;
+                heap.fail_at = at;
                 samp_token token = samp_sample(s, logits, N);
-                met = heap_fail_at == 0;
-                heap_fail_at = 0;
+                met = heap.fail_at == 0;
+                heap.fail_at = 0;
                 if (!met) {
                     assert_true(token >= 0);
                     assert_num(samp_sample(twin, logits, N), token);
@@ -409,14 +342,14 @@ static void test_reserving_fails(void **state)
             }
             assert_true(at > 1);
             samp_token last = samp_last(s);
-            heap_fail_at = 1;
+            heap.fail_at = 1;
             assert_status(samp_set_n_prev(s, 5000), SAMP_E_NOMEM);
-            heap_fail_at = 0;
+            heap.fail_at = 0;
             assert_num(samp_last(s), last); /* not forgotten */
-            heap_fail_at = 1;               /* a larger vocabulary, no memory: the smaller one goes on */
+            heap.fail_at = 1;               /* a larger vocabulary, no memory: the smaller one goes on */
             static float wide[8 * N];
             assert_status(samp_sample(s, wide, 8 * N), SAMP_E_NOMEM);
-            heap_fail_at = 0;
+            heap.fail_at = 0;
             for (uint64_t i = 0; i < 10; i++) {
                 row(logits, i);
                 samp_token token = samp_sample(s, logits, N);
@@ -426,7 +359,7 @@ static void test_reserving_fails(void **state)
             assert_ok(samp_status(s, NULL));
             samp_free(s);
             samp_free(twin);
-            assert_num(heap_live, 0);
+            assert_num(heap.live, 0);
         }
 }
 
@@ -438,7 +371,7 @@ static void test_building_fails(void **state)
     row(logits, 1);
     for (int at = 1; at < 300; at++) {
         int first = SAMP_OK;
-        heap_fail_at = at;
+        heap.fail_at = at;
         samp_sampler *chain = samp_chain_init();
         if (chain)
             for (int i = 0; i < N_STAGES + 1; i++) {
@@ -450,8 +383,8 @@ static void test_building_fails(void **state)
                 else if (status != SAMP_OK)
                     assert_status(status, SAMP_E_NOMEM);
             }
-        bool met = heap_fail_at == 0;
-        heap_fail_at = 0;
+        bool met = heap.fail_at == 0;
+        heap.fail_at = 0;
         if (chain) {
             samp_token token = samp_sample(chain, logits, N);
             assert_status(samp_status(chain, NULL), first);
@@ -461,7 +394,7 @@ static void test_building_fails(void **state)
                 assert_true(token == SAMP_E_UNSUPPORTED || token >= 0);
             samp_free(chain);
         }
-        assert_num(heap_live, 0);
+        assert_num(heap.live, 0);
         if (!met) break;
         assert_true(at < 299);
     }
@@ -478,5 +411,6 @@ int main(void)
         cmocka_unit_test(test_reserving_fails),
         cmocka_unit_test(test_building_fails),
     };
+    heap.fill = true;
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }

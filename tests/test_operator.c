@@ -3,43 +3,12 @@
    statuses; workspaces to the byte; no heap; and the statistics of what it draws.
 
      SAMP_TEST_CASES   random rows (default 10,000; with SAMP_TEST_QUICK 1000) */
-#include <stddef.h>
-static void *heap_malloc(size_t n);
-static void heap_free(void *p);
-#define SAMP_MALLOC(n) heap_malloc(n)
-#define SAMP_FREE(p)   heap_free(p)
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "heap.h"
+#include "inside.h"
 #include "test.h"
 
 enum { LONGEST = 40000, SLACK = 64 };
-
-/* ------------------------------------------------------------------------------------------ a counted heap */
-
-static long heap_calls, heap_live;
-static bool heap_fails;
-
-static void *heap_malloc(size_t n)
-{
-    heap_calls++;
-    if (heap_fails) return NULL;
-    heap_live++;
-    return malloc(n);
-}
-static void heap_free(void *p)
-{
-    heap_calls++;
-    heap_live--;
-    free(p);
-}
-
-static bool quick(void) { return getenv("SAMP_TEST_QUICK") != NULL; }
-
-static size_t n_cases(void)
-{
-    const char *text = getenv("SAMP_TEST_CASES");
-    return text ? (size_t)strtoull(text, NULL, 0) : quick() ? 1000 : 10000;
-}
 
 /* --------------------------------------------------------------------------------------------------- types */
 
@@ -48,35 +17,6 @@ static const samp_dtype int_types[] = {
     SAMP_I8, SAMP_I16, SAMP_I32, SAMP_I64, SAMP_U8, SAMP_U16, SAMP_U32, SAMP_U64
 };
 static const size_t int_sizes[] = { 1, 2, 4, 8, 1, 2, 4, 8 };
-
-/* What the bits of a sign, an exponent and a fraction say. */
-static long double decode(uint32_t bits, int n_exponent, int n_fraction)
-{
-    int bias = (1 << (n_exponent - 1)) - 1, exponent = (int)(bits >> n_fraction) & ((1 << n_exponent) - 1);
-    long double fraction = bits & ((1u << n_fraction) - 1), x;
-    if (exponent == (1 << n_exponent) - 1)
-        x = fraction == 0.0L ? (long double)INFINITY : (long double)NAN;
-    else if (exponent == 0)
-        x = ldexpl(fraction, 1 - bias - n_fraction);
-    else
-        x = ldexpl(fraction + ldexpl(1.0L, n_fraction), exponent - bias - n_fraction);
-    return bits >> (n_exponent + n_fraction) & 1 ? -x : x;
-}
-
-static uint16_t encode_half(double x)
-{
-    int exponent;
-    uint16_t sign = signbit(x) ? 0x8000 : 0;
-    if (isnan(x)) return 0x7E01;
-    if (isinf(x)) return sign | 0x7C00;
-    if (x == 0.0) return sign;
-    x = fabs(x) < 65504.0 ? fabs(x) : 65504.0;
-    frexp(x, &exponent);
-    if (exponent < -13) exponent = -13;
-    double units = nearbyint(
-        ldexp(x, 11 - exponent)); /* in units of the last place; 2048 is the next octave's 1024 */
-    return (uint16_t)(sign | ((uint32_t)(exponent + 13) * 1024 + (uint32_t)units));
-}
 
 /* A row of logits of some type, and what it says. */
 typedef struct logits {
@@ -92,14 +32,12 @@ typedef struct logits {
 
 static void set(logits *l, size_t i, double x)
 {
-    uint32_t bits;
     float f = (float)x;
-    memcpy(&bits, &f, 4);
     switch (l->dtype) {
         case SAMP_F32: l->data.f32[i] = f, l->value[i] = (long double)f; break;
         case SAMP_F64: l->data.f64[i] = x, l->value[i] = (long double)x; break;
-        case SAMP_F16: l->data.half[i] = encode_half(x), l->value[i] = decode(l->data.half[i], 5, 10); break;
-        default: l->data.half[i] = (uint16_t)(bits >> 16), l->value[i] = decode(bits >> 16, 8, 7); break;
+        case SAMP_F16: l->data.half[i] = half_of(x), l->value[i] = float_of_half(l->data.half[i]); break;
+        default: l->data.half[i] = brain_of(f), l->value[i] = float_of_brain(l->data.half[i]); break;
     }
 }
 
@@ -130,9 +68,9 @@ static int64_t run(const logits *l, params p, size_t offset)
     size_t row_size = l->n * (l->dtype == SAMP_F64 ? 8 : l->dtype == SAMP_F32 ? 4 : 2);
     void *data = malloc(row_size); /* of its own, for a sanitizer to watch its end */
     memcpy(data, &l->data, row_size);
-    long calls = heap_calls;
+    unsigned long calls = heap.mallocs + heap.frees;
     status = samp_random_sample_run(op, block + offset, size, &index, data, p.random, p.topp, p.topk, p.temperature);
-    assert_num(heap_calls, calls); /* no heap */
+    assert_num(heap.mallocs + heap.frees, calls); /* no heap */
     for (size_t i = 0; i < offset; i++) assert_num(block[i], 0xE5);
     for (size_t i = 0; i < SLACK; i++) assert_num(block[offset + size + i], 0xE5);
     assert_memory_equal(data, &l->data, row_size);
@@ -210,6 +148,8 @@ static int compare_index(const void *a, const void *b)
     return i < j ? -1 : i > j;
 }
 
+__extension__ typedef unsigned __int128 u128;
+
 /* The same in the integers that the header promises, to the last bit. */
 static int64_t exact(const logits *l, params p)
 {
@@ -219,10 +159,9 @@ static int64_t exact(const logits *l, params p)
     uint64_t run = 0;
     for (size_t i = 0; i < l->n; i++) {
         d[i] = l->dtype == SAMP_F64 ? distance(l, order[i]) : (float)l->value[order[i]] - top;
-        run += sampi_weight(0.0f, d[i] / p.temperature);
+        run += inside_weight(0.0f, d[i] / p.temperature);
         sum[i] = run;
     }
-    __extension__ typedef unsigned __int128 u128;
     u128 one = (u128)1 << 64;
     u128 r = (uint64_t)ldexp((double)p.random, 64), rp = (uint64_t)ldexp((double)p.random * (double)p.topp, 64);
     u128 a = (r * sum[p.topk - 1] + one - 1) >> 64, b = (rp * run + one - 1) >> 64, need = a < b ? a : b;
@@ -240,70 +179,67 @@ static int64_t exact(const logits *l, params p)
 
 /* ------------------------------------------------------------------------------------------- random rows */
 
-static void make_row(test_rng *rng, logits *l)
+static void make_row(source *rng, logits *l)
 {
     static const double sigmas[] = { 0.01, 0.5, 1, 3, 8, 100 }, offsets[] = { 0, 0, 0, 20, -300, 5000 };
-    double sigma = sigmas[test_below(rng, 6)], offset = offsets[test_below(rng, 6)];
-    size_t kind = test_below(rng, 8), masked = test_below(rng, 4);
+    double sigma = sigmas[below(rng, 6)], offset = offsets[below(rng, 6)];
+    size_t kind = below(rng, 8), masked = below(rng, 4);
     for (size_t i = 0; i < l->n; i++) {
-        double x = sigma * test_normal(rng);
-        if (kind == 0) x = sigma;                              /* flat */
-        if (kind == 1) x = sigma * (double)test_below(rng, 4); /* ties */
-        if (kind == 2) x = i == l->n / 2 ? 30.0 : x;           /* a peak */
-        if (kind == 3) x = -0.001 * sigma * (double)i;         /* sorted */
-        if (kind == 4) x = 0.001 * sigma * (double)i;          /* the other way round */
-        if (kind == 5 && test_below(rng, 50) == 0) x = -1e30 * (double)(1 + test_below(rng, 3));
+        double x = sigma * normal(rng);
+        if (kind == 0) x = sigma;                         /* flat */
+        if (kind == 1) x = sigma * (double)below(rng, 4); /* ties */
+        if (kind == 2) x = i == l->n / 2 ? 30.0 : x;      /* a peak */
+        if (kind == 3) x = -0.001 * sigma * (double)i;    /* sorted */
+        if (kind == 4) x = 0.001 * sigma * (double)i;     /* the other way round */
+        if (kind == 5 && below(rng, 50) == 0) x = -1e30 * (double)(1 + below(rng, 3));
         if (kind == 6) x = i % 2 ? 0.0 : -0.0;
         if (kind != 6) x += offset;
-        if (masked == 0 && test_below(rng, 3) == 0 && i != l->n / 2) x = -INFINITY;
-        if (masked == 1 && i != l->n / 2) x = test_below(rng, 100) ? -INFINITY : x;
+        if (masked == 0 && below(rng, 3) == 0 && i != l->n / 2) x = -INFINITY;
+        if (masked == 1 && i != l->n / 2) x = below(rng, 100) ? -INFINITY : x;
         set(l, i, x);
     }
 }
 
-static size_t make_length(test_rng *rng)
+static size_t make_length(source *rng)
 {
     static const size_t lengths[] = { 1, 2, 3, 15, 16, 17, 63, 255, 256, 257, 511, 512, 513, 1000, 4097 };
-    size_t how = test_below(rng, 100);
-    return how < 60   ? lengths[test_below(rng, 15)]
-           : how < 98 ? 1 + test_below(rng, 700)
-                      : 1 + test_below(rng, LONGEST);
+    size_t how = below(rng, 100);
+    return how < 60 ? lengths[below(rng, 15)] : how < 98 ? 1 + below(rng, 700) : 1 + below(rng, LONGEST);
 }
 
-static params make_params(test_rng *rng, size_t n)
+static params make_params(source *rng, size_t n)
 {
     static const float temperatures[] = { 1, 1, 0.7f, 2, 0.1f, 1e-3f, 1e-30f, 50, 1e6f, 1e38f };
     static const float topps[] = { 1, 1, 0.9f, 0.5f, 0.99f, 0.999999f, 1e-3f, 1e-20f };
     params p;
-    p.temperature = temperatures[test_below(rng, 10)];
-    p.topp = test_below(rng, 3) ? topps[test_below(rng, 8)] : (float)(1.0 - test_uniform(rng) * 0.999);
-    p.topk = (int32_t)(test_below(rng, 2) ? n : 1 + test_below(rng, test_below(rng, 2) ? n : n < 50 ? n : 50));
-    p.random = (float)test_uniform(rng);
-    if (test_below(rng, 8) == 0) p.random = 0.99999994f;
-    if (test_below(rng, 8) == 0) p.random = (float)ldexp(p.random, -(int)test_below(rng, 100));
+    p.temperature = temperatures[below(rng, 10)];
+    p.topp = below(rng, 3) ? topps[below(rng, 8)] : (float)(1.0 - uniform(rng) * 0.999);
+    p.topk = (int32_t)(below(rng, 2) ? n : 1 + below(rng, below(rng, 2) ? n : n < 50 ? n : 50));
+    p.random = (float)uniform(rng);
+    if (below(rng, 8) == 0) p.random = 0.99999994f;
+    if (below(rng, 8) == 0) p.random = (float)ldexp(p.random, -(int)below(rng, 100));
     if (p.random >= 1.0f) p.random = 0.5f;
     return p;
 }
 
 /* A random number that puts the threshold next to a running sum. */
-static float at_a_sum(test_rng *rng, const logits *l, params p)
+static float at_a_sum(source *rng, const logits *l, params p)
 {
     long double slack, most;
     reference(l, p, 0, &slack);
     most = (long double)p.topp * mass[l->n - 1];
     if (mass[p.topk - 1] < most) most = mass[p.topk - 1];
-    float r = (float)(mass[test_below(rng, (size_t)p.topk)] / most);
-    if (test_below(rng, 3) == 0) r = nextafterf(r, 0.0f);
-    if (test_below(rng, 3) == 0) r = nextafterf(r, 1.0f);
+    float r = (float)(mass[below(rng, (size_t)p.topk)] / most);
+    if (below(rng, 3) == 0) r = nextafterf(r, 0.0f);
+    if (below(rng, 3) == 0) r = nextafterf(r, 1.0f);
     return r < 1.0f ? r : 0.99999994f;
 }
 
 static void test_random_rows(void **state)
 {
     (void)state;
-    static const char *const isa[] = { "scalar", "avx2", "avx512", "neon" };
-    test_rng rng = test_rng_make(6000);
-    size_t off = 0, all = n_cases();
+    source rng = source_stream(6000);
+    size_t off = 0, all = cases(10000, 1000);
     for (size_t c = 0; c < all; c++) {
         logits *l = row_of(float_types[c % 4], make_length(&rng));
         make_row(&rng, l);
@@ -311,12 +247,13 @@ static void test_random_rows(void **state)
         sort_row(l);
         if (c % 3 == 0) p.random = at_a_sum(&rng, l, p);
         int64_t want = exact(l, p);
-        for (int i = 0; i < 4; i++) {
-            if (samp_isa_force(isa[i]) != SAMP_OK) continue;
-            int64_t got = run(l, p, test_below(&rng, 70));
+        const char *isa;
+        for (int i = 0; (isa = samp_isa_list(i)) != NULL; i++) {
+            assert_ok(samp_isa_force(isa));
+            int64_t got = run(l, p, below(&rng, 70));
             if (got != want)
                 test_fail(__FILE__, __LINE__, "case %zu, %s: %lld, wanted %lld; n %zu, r %.9g, p %.9g, k %d, t %.9g",
-                          c, isa[i], (long long)got, (long long)want, l->n, (double)p.random, (double)p.topp,
+                          c, isa, (long long)got, (long long)want, l->n, (double)p.random, (double)p.topp,
                           (int)p.topk, (double)p.temperature);
         }
         long double slack;
@@ -335,14 +272,14 @@ static void test_random_rows(void **state)
 static void test_long_double_reference(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(6100);
-    size_t differ = 0, all = n_cases() / 3;
+    source rng = source_stream(6100);
+    size_t differ = 0, all = cases(10000, 1000) / 3;
     for (size_t c = 0; c < all; c++) {
         logits *l = row_of(float_types[c % 4], make_length(&rng));
         long double slack;
         make_row(&rng, l);
         params p = make_params(&rng, l->n);
-        p.random = (float)test_uniform(&rng);
+        p.random = (float)uniform(&rng);
         if (p.random >= 1.0f) p.random = 0.5f;
         sort_row(l);
         reference(l, p, run(l, p, 0), &slack);
@@ -356,8 +293,8 @@ static void test_conversions(void **state)
 {
     (void)state;
     for (uint32_t h = 0; h < 65536; h++) {
-        assert_same(sampi_f16_to_f32((uint16_t)h), (float)decode(h, 5, 10));
-        assert_same(sampi_bf16_to_f32((uint16_t)h), (float)decode(h, 8, 7));
+        assert_same(inside_from_half((uint16_t)h), float_of_half((uint16_t)h));
+        assert_same(inside_from_brain((uint16_t)h), float_of_brain((uint16_t)h));
     }
 }
 
@@ -420,7 +357,7 @@ static void test_every_result_type(void **state)
             assert_true(op == NULL);
             assert_status(status, SAMP_E_RANGE);
         }
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 /* ----------------------------------------------------------------------------------------------- statuses */
@@ -445,13 +382,13 @@ static void test_create_statuses(void **state)
     assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, SAMP_MAX_VOCAB + 1, &status) == NULL);
     assert_status(status, SAMP_E_RANGE);
     assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, SIZE_MAX, NULL) == NULL); /* nobody asks */
-    heap_fails = true;
+    heap.fail_at = 1, heap.fail_after = true;
     assert_true(samp_random_sample_create(SAMP_I32, SAMP_F32, 10, &status) == NULL);
-    heap_fails = false;
+    heap.fail_at = 0, heap.fail_after = false;
     assert_status(status, SAMP_E_NOMEM);
     samp_random_sample_destroy(NULL);
     assert_num(samp_random_sample_workspace_size(NULL), 0);
-    assert_num(heap_live, 0);
+    assert_num(heap.live, 0);
 }
 
 static void test_run_statuses(void **state)
@@ -611,7 +548,7 @@ static void test_pitfall_half_precision_sums(void **state)
 static void test_pitfall_parameters_of_another_row(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(6200);
+    source rng = source_stream(6200);
     enum { N = 300, ROWS = 40 };
     static logits rows[ROWS];
     static params p[ROWS];
@@ -628,7 +565,7 @@ static void test_pitfall_parameters_of_another_row(void **state)
     size_t size = samp_random_sample_workspace_size(op);
     void *workspace = malloc(size);
     for (int i = 0; i < 2000; i++) {
-        int r = (int)test_below(&rng, ROWS);
+        int r = (int)below(&rng, ROWS);
         int64_t got;
         assert_ok(samp_random_sample_run(op, workspace, size, &got, &rows[r].data, p[r].random, p[r].topp, p[r].topk,
                                          p[r].temperature));
@@ -642,7 +579,7 @@ static void test_pitfall_parameters_of_another_row(void **state)
 static void test_pitfall_logits_are_read_only(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(6300);
+    source rng = source_stream(6300);
     static logits before;
     for (size_t f = 0; f < 4; f++)
         for (int i = 0; i < 50; i++) {
@@ -683,9 +620,9 @@ static void test_pitfall_disabled_values(void **state)
 static void test_pitfall_the_scan_ends(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(6400);
+    source rng = source_stream(6400);
     for (int i = 0; i < 2000; i++) {
-        logits *l = row_of(float_types[i % 4], 1 + test_below(&rng, 300));
+        logits *l = row_of(float_types[i % 4], 1 + below(&rng, 300));
         make_row(&rng, l);
         params p = make_params(&rng, l->n);
         p.random = 0.99999994f;
@@ -731,7 +668,7 @@ static double chi_square(const size_t *count, const double *share, size_t n, siz
 static void test_statistics(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(6500), row_rng = test_rng_make(6501);
+    source rng = source_stream(6500), row_rng = source_stream(6501);
     size_t told = 0, cases = 0;
     static const params some[] = { { 0, 1.0f, N_STAT, 1.0f }, { 0, 0.8f, N_STAT, 1.0f },  { 0, 1.0f, 7, 0.7f },
                                    { 0, 0.6f, 5, 1.5f },      { 0, 0.95f, N_STAT, 0.3f }, { 0, 1.0f, N_STAT, 1e6f } };
@@ -742,7 +679,7 @@ static void test_statistics(void **state)
         logits *l = row_of(float_types[c % 4], N_STAT);
         double share[N_STAT];
         int freedom;
-        for (size_t i = 0; i < N_STAT; i++) set(l, i, i % 5 == 4 ? 1.0 : 1.5 * test_normal(&row_rng));
+        for (size_t i = 0; i < N_STAT; i++) set(l, i, i % 5 == 4 ? 1.0 : 1.5 * normal(&row_rng));
         shares(l, p, share);
         samp_random_sample *op = samp_random_sample_create(SAMP_U8, l->dtype, N_STAT, NULL);
         size_t size = samp_random_sample_workspace_size(op), grid[N_STAT] = { 0 }, count[N_STAT] = { 0 };
@@ -750,7 +687,7 @@ static void test_statistics(void **state)
         for (size_t i = 0; i < draws; i++) {
             uint8_t a, b;
             float even = (float)(((double)i + 0.5) / (double)draws),
-                  any = (float)(test_u64(&rng) >> 40) / 16777216.0f;
+                  any = (float)(choose(&rng, 8) >> 40) / 16777216.0f;
             assert_ok(samp_random_sample_run(op, workspace, size, &a, &l->data, even, p.topp, p.topk, p.temperature));
             assert_ok(samp_random_sample_run(op, workspace, size, &b, &l->data, any, p.topp, p.topk, p.temperature));
             grid[a]++;

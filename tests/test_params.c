@@ -1,19 +1,14 @@
 /* test_params.c - samp_params: the defaults, every field with every bad value by its name, the order as text
    and as letters, and the chain that comes out: what is in it, and that it draws what one built by hand draws. */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "inside.h"
 #include "test.h"
 
 enum { N = 80 };
 
 /* ------------------------------------------------------------------------------------------------ helpers */
 
-static void row(float *logits, uint64_t i)
-{
-    test_rng rng = test_rng_make(3000 + i);
-    test_logits(&rng, logits, N, 2.0);
-    logits[i % N] = -INFINITY;
-}
+static void row(float *logits, uint64_t i) { test_row(logits, N, 3000 + i, 2.0, i % N); }
 
 /* the names of a chain's members, joined by ' ' */
 static const char *members(const samp_sampler *chain)
@@ -761,23 +756,23 @@ static void test_disabled_values(void **state)
 
 static const char *const no_breakers[] = { NULL };
 
-static samp_params random_params(test_rng *rng)
+static samp_params random_params(source *rng)
 {
     samp_params p = samp_default_params();
-    p.seed = test_u64(rng);
+    p.seed = choose(rng, 8);
     p.dry_breakers = no_breakers;
     p.n_vocab = N;
-    p.top_k = (int32_t)test_below(rng, 60);
-    p.temp = test_below(rng, 5) ? 0.3f + (float)test_below(rng, 10) / 5.0f : 0.0f;
-    p.penalty_last_n = (int32_t)test_below(rng, 40);
-    if (test_below(rng, 2)) p.penalty_repeat = 1.5f;
-    if (test_below(rng, 2)) p.penalty_freq = 0.5f;
-    if (test_below(rng, 3) == 0) p.dry_multiplier = 2, p.dry_penalty_last_n = (int32_t)test_below(rng, 30);
-    if (test_below(rng, 3) == 0) p.xtc_probability = 0.5f;
-    if (test_below(rng, 4) == 0) p.mirostat = 1 + (int32_t)test_below(rng, 2);
-    if (test_below(rng, 4) == 0) p.adaptive_target = 0.4f;
-    if (test_below(rng, 3) == 0) p.rng = SAMP_RNG_MT19937;
-    if (test_below(rng, 2)) p.order = SAMP_ORDER_CANONICAL;
+    p.top_k = (int32_t)below(rng, 60);
+    p.temp = below(rng, 5) ? 0.3f + (float)below(rng, 10) / 5.0f : 0.0f;
+    p.penalty_last_n = (int32_t)below(rng, 40);
+    if (below(rng, 2)) p.penalty_repeat = 1.5f;
+    if (below(rng, 2)) p.penalty_freq = 0.5f;
+    if (below(rng, 3) == 0) p.dry_multiplier = 2, p.dry_penalty_last_n = (int32_t)below(rng, 30);
+    if (below(rng, 3) == 0) p.xtc_probability = 0.5f;
+    if (below(rng, 4) == 0) p.mirostat = 1 + (int32_t)below(rng, 2);
+    if (below(rng, 4) == 0) p.adaptive_target = 0.4f;
+    if (below(rng, 3) == 0) p.rng = SAMP_RNG_MT19937;
+    if (below(rng, 2)) p.order = SAMP_ORDER_CANONICAL;
     return p;
 }
 
@@ -794,11 +789,11 @@ static void draw_n(samp_sampler *chain, uint64_t from, uint64_t n)
 static void test_update_same(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(11);
+    source rng = source_stream(11);
     for (int i = 0; i < 400; i++) {
         samp_params p = random_params(&rng);
         samp_sampler *chain = build(&p);
-        draw_n(chain, 0, 1 + test_below(&rng, 50));
+        draw_n(chain, 0, 1 + below(&rng, 50));
         samp_sampler *twin = samp_clone(chain);
         assert_ok(samp_chain_update(chain, &p));
         assert_int_equal(samp_get_position(chain), samp_get_position(twin));
@@ -810,7 +805,7 @@ static void test_update_same(void **state)
 static void test_update_other(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(12);
+    source rng = source_stream(12);
     for (int i = 0; i < 400; i++) {
         samp_params p = random_params(&rng), q = random_params(&rng);
         samp_token seen[64];
@@ -823,7 +818,7 @@ static void test_update_other(void **state)
         p.rng = q.rng = SAMP_RNG_PHILOX;
         if (i % 2) p.penalty_repeat = 1, p.penalty_freq = 0, p.dry_multiplier = 0; /* off: from samp_prev */
         samp_sampler *chain = build(&p), *other = build(&q);
-        draw_n(chain, 0, 1 + test_below(&rng, 50));
+        draw_n(chain, 0, 1 + below(&rng, 50));
         size_t n = samp_prev(chain, seen, 64);
         for (size_t k = 0; k < n; k++) assert_ok(samp_accept(other, seen[k]));
         assert_ok(samp_set_position(other, samp_get_position(chain)));
@@ -835,7 +830,7 @@ static void test_update_other(void **state)
 static float mu_of(samp_sampler *chain)
 {
     samp_sampler *last = samp_chain_get(chain, samp_chain_n(chain) - 1);
-    return ((sampi_sampler *)last)->now.mu;
+    return inside_mu(last);
 }
 
 static void test_update_learnt(void **state)

@@ -4,46 +4,22 @@
 
    Where the deciding quantity is within 1e-9 (relative) of the cut, a different decision is forgiven and
    counted: fewer than one case in a thousand may need it. */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 
-#define N_MAX  32768
-#define N_REAL 16
-#define NEAR   1e-9L /* relative distance from the cut that forgives */
+#define N_MAX REAL_WIDTH
+#define NEAR  1e-9L /* relative distance from the cut that forgives */
 
 /* fewer rounds if SAMP_TEST_QUICK is set (for slow tools) */
-static int rounds(int n) { return getenv("SAMP_TEST_QUICK") ? 1 + n / 25 : n; }
-
 typedef long double real;
 __extension__ typedef unsigned __int128 u128;
 
 /* ----------------------------------------------------------------------------------------------- the rows */
 
-static float real_rows[N_REAL][N_MAX];
-
-static float from_f16(uint16_t h)
-{
-    int e = (h >> 10) & 31, m = h & 1023;
-    double x = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
-    return (float)(h & 0x8000 ? -x : x);
-}
-
 static int load_rows(void **state)
 {
-    static uint16_t row[N_MAX];
-    FILE *file = fopen("tests/data/real_rows.f16", "rb");
     (void)state;
-    if (!file) return -1;
-    for (size_t r = 0; r < N_REAL; r++) {
-        if (fread(row, sizeof *row, N_MAX, file) != N_MAX) {
-            fclose(file);
-            return -1;
-        }
-        for (size_t i = 0; i < N_MAX; i++) real_rows[r][i] = from_f16(row[i]);
-    }
-    fclose(file);
-    return 0;
+    return real_rows_load(REAL_ROWS_PATH) ? 0 : -1;
 }
 
 enum {
@@ -61,31 +37,31 @@ enum {
 };
 
 /* n logits of that kind, at least one of them not masked */
-static void make_row(test_rng *rng, float *l, size_t n, int kind)
+static void make_row(source *rng, float *l, size_t n, int kind)
 {
-    size_t start = test_below(rng, N_MAX - n + 1), r = test_below(rng, N_REAL);
-    double a = 0.2 + 4 * test_uniform(rng), b = 0.4 + 1.5 * test_uniform(rng);
-    double c = pow(10, -7 + 5 * test_uniform(rng));
+    size_t start = below(rng, N_MAX - n + 1), r = below(rng, REAL_ROWS);
+    double a = 0.2 + 4 * uniform(rng), b = 0.4 + 1.5 * uniform(rng);
+    double c = pow(10, -7 + 5 * uniform(rng));
     for (size_t i = 0; i < n; i++) {
-        double z = test_normal(rng);
+        double z = normal(rng);
         switch (kind) {
             case ROW_NORMAL: l[i] = (float)(a * z); break;
             case ROW_ZIPF: l[i] = (float)(-(1 + a / 4) * log((double)((i * 7919) % n) + 1) + 0.01 * z); break;
             case ROW_FLAT: l[i] = (float)a; break;
             case ROW_NEARLY_FLAT: l[i] = (float)(1 + c * z); break;
-            case ROW_MASKED: l[i] = test_uniform(rng) < 0.8 ? -INFINITY : (float)(a * z); break;
-            case ROW_TIES: l[i] = (float)(0.5 * (double)test_below(rng, 12) - 2); break;
+            case ROW_MASKED: l[i] = uniform(rng) < 0.8 ? -INFINITY : (float)(a * z); break;
+            case ROW_TIES: l[i] = (float)(0.5 * (double)below(rng, 12) - 2); break;
             case ROW_REAL: l[i] = real_rows[r][start + i]; break;
             case ROW_REAL_TEMPERED: l[i] = (float)((double)real_rows[r][start + i] / b); break;
-            case ROW_WIDE: l[i] = (float)(z * pow(10, 38 * test_uniform(rng)) / 8); break;
+            case ROW_WIDE: l[i] = (float)(z * pow(10, 38 * uniform(rng)) / 8); break;
             default: l[i] = (float)(z * 1e-40); break; /* denormals, and zeros of both signs */
         }
-        if (kind == ROW_TINY && test_below(rng, 4) == 0) l[i] = test_below(rng, 2) ? 0.0f : -0.0f;
+        if (kind == ROW_TINY && below(rng, 4) == 0) l[i] = below(rng, 2) ? 0.0f : -0.0f;
     }
-    if (kind == ROW_MASKED) l[test_below(rng, n)] = (float)a;
+    if (kind == ROW_MASKED) l[below(rng, n)] = (float)a;
 }
 
-static size_t make_size(test_rng *rng) { return (size_t)exp(test_uniform(rng) * log(5000.5)); /* 1 .. 5000 */ }
+static size_t make_size(source *rng) { return (size_t)exp(uniform(rng) * log(5000.5)); /* 1 .. 5000 */ }
 
 /* ----------------------------------------------------------------------------------- one row's quantities */
 
@@ -134,9 +110,9 @@ static struct {
 } count;
 
 /* cur = an array of those logits, ids i * stride, in one of three orders, and the reference's view of it */
-static void start(test_rng *rng, const float *logits, size_t n, size_t stride)
+static void start(source *rng, const float *logits, size_t n, size_t stride)
 {
-    size_t order = test_below(rng, 3);
+    size_t order = below(rng, 3);
     cur = test_array(work, logits, n);
     for (size_t i = 0; i < n; i++) work[i].id = (samp_token)(i * stride);
     if (order == 1) test_shuffle(rng, &cur);
@@ -148,11 +124,11 @@ static void start(test_rng *rng, const float *logits, size_t n, size_t stride)
     count.cases++;
 }
 
-static void start_any(test_rng *rng)
+static void start_any(source *rng)
 {
-    size_t n = test_below(rng, 300) ? make_size(rng) : N_MAX;
-    make_row(rng, row, n, (int)test_below(rng, ROW_KINDS));
-    start(rng, row, n, test_below(rng, 4) ? 1 : 3);
+    size_t n = below(rng, 300) ? make_size(rng) : N_MAX;
+    make_row(rng, row, n, (int)below(rng, ROW_KINDS));
+    start(rng, row, n, below(rng, 4) ? 1 : 3);
 }
 
 static void apply(samp_sampler *s)
@@ -267,21 +243,21 @@ static void expect_p_untouched(void)
 }
 
 /* a parameter in (0, 1]: usual ones, extreme ones, any */
-static float make_p(test_rng *rng)
+static float make_p(source *rng)
 {
     static const float usual[] = { 0.5f, 0.9f, 0.95f, 0.99f, 0.05f, 0.1f, 0.25f, 1.0f };
-    switch (test_below(rng, 4)) {
-        case 0: return usual[test_below(rng, TEST_COUNT(usual))];
-        case 1: return 1.0f - ldexpf(1, -(int)(1 + test_below(rng, 24)));
-        case 2: return (float)exp(-12 * test_uniform(rng));
-        default: return (float)(1.0 - test_uniform(rng) * 0.999);
+    switch (below(rng, 4)) {
+        case 0: return usual[below(rng, TEST_COUNT(usual))];
+        case 1: return 1.0f - ldexpf(1, -(int)(1 + below(rng, 24)));
+        case 2: return (float)exp(-12 * uniform(rng));
+        default: return (float)(1.0 - uniform(rng) * 0.999);
     }
 }
 
-static size_t make_min_keep(test_rng *rng)
+static size_t make_min_keep(source *rng)
 {
-    if (test_below(rng, 3)) return 0;
-    return test_below(rng, test_below(rng, 2) ? 4 : 2 * n_before + 2);
+    if (below(rng, 3)) return 0;
+    return below(rng, below(rng, 2) ? 4 : 2 * n_before + 2);
 }
 
 static size_t clip(size_t x, size_t lo, size_t hi) { return x < lo ? lo : x > hi ? hi : x; }
@@ -290,7 +266,7 @@ static size_t clip(size_t x, size_t lo, size_t hi) { return x < lo ? lo : x > hi
 
 static void test_softmax(void **state)
 {
-    test_rng rng = test_rng_make(1);
+    source rng = source_stream(1);
     (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
@@ -308,7 +284,7 @@ static void test_softmax(void **state)
 
 static void test_greedy(void **state)
 {
-    test_rng rng = test_rng_make(2);
+    source rng = source_stream(2);
     (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
@@ -325,13 +301,13 @@ static void test_greedy(void **state)
 
 static void test_top_k(void **state)
 {
-    test_rng rng = test_rng_make(3);
+    source rng = source_stream(3);
     (void)state;
     begin();
     for (int i = 0; i < rounds(600); i++) {
         start_any(&rng);
-        size_t k = test_below(&rng, n_before + 3);
-        if (test_below(&rng, 4)) k = 1 + test_below(&rng, clip(n_before, 1, 300));
+        size_t k = below(&rng, n_before + 3);
+        if (below(&rng, 4)) k = 1 + below(&rng, clip(n_before, 1, 300));
         apply_once(samp_init_top_k((int32_t)k));
         if (k == 0) {
             expect_unchanged();
@@ -347,7 +323,7 @@ static void test_top_k(void **state)
 /* the smallest prefix with mass * 2^64 >= floor(p * 2^64) * z, in integers of 128 bits */
 static void test_top_p(void **state)
 {
-    test_rng rng = test_rng_make(4);
+    source rng = source_stream(4);
     static real mass[N_MAX];
     (void)state;
     begin();
@@ -378,13 +354,13 @@ static void test_top_p(void **state)
 
 static void test_min_p(void **state)
 {
-    test_rng rng = test_rng_make(5);
+    source rng = source_stream(5);
     static real l[N_MAX];
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
-        float p = test_below(&rng, 20) ? make_p(&rng) : 0;
+        float p = below(&rng, 20) ? make_p(&rng) : 0;
         size_t min_keep = make_min_keep(&rng), want = 0;
         apply_once(samp_init_min_p(p, min_keep));
         if (p == 0) {
@@ -414,7 +390,7 @@ static void test_min_p(void **state)
 /* keep the first i tokens, i the smallest with a_0 + ... + a_i > z */
 static void test_tail_free(void **state)
 {
-    test_rng rng = test_rng_make(6);
+    source rng = source_stream(6);
     static real a[N_MAX], mass[N_MAX];
     (void)state;
     begin();
@@ -490,7 +466,7 @@ static void typical_forgive(real p, size_t min_keep)
 static void test_typical(void **state)
 {
     static scored typical[N_MAX];
-    test_rng rng = test_rng_make(7);
+    source rng = source_stream(7);
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
@@ -521,12 +497,12 @@ static void test_typical(void **state)
 
 static void test_top_n_sigma(void **state)
 {
-    test_rng rng = test_rng_make(8);
+    source rng = source_stream(8);
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
-        float n = test_below(&rng, 10) ? (float)(5 * test_uniform(&rng)) : (float)test_below(&rng, 4) - 1;
+        float n = below(&rng, 10) ? (float)(5 * uniform(&rng)) : (float)below(&rng, 4) - 1;
         real mean = 0, square = 0, cut;
         bool forgiven = false;
         apply_once(samp_init_top_n_sigma(n));
@@ -559,18 +535,18 @@ static void test_top_n_sigma(void **state)
 /* with p = 1 it acts whenever it may: of the k tokens with probability >= t the first k - 1 in order go */
 static void test_xtc(void **state)
 {
-    test_rng rng = test_rng_make(9);
+    source rng = source_stream(9);
     static real q[N_MAX];
     long acted = 0;
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
-        float t = test_below(&rng, 8) ? (float)exp(-10 * test_uniform(&rng)) : 0;
-        if (test_below(&rng, 8) == 0) t = 1.0f / (float)(1 + test_below(&rng, 8));
+        float t = below(&rng, 8) ? (float)exp(-10 * uniform(&rng)) : 0;
+        if (below(&rng, 8) == 0) t = 1.0f / (float)(1 + below(&rng, 8));
         size_t min_keep = make_min_keep(&rng), k = 0;
-        bool never = test_below(&rng, 10) == 0;
-        apply_once(samp_init_xtc(never ? 0.0f : 1.0f, t, min_keep, test_u64(&rng)));
+        bool never = below(&rng, 10) == 0;
+        apply_once(samp_init_xtc(never ? 0.0f : 1.0f, t, min_keep, choose(&rng, 8)));
         for (size_t j = 0; j < ref.n; j++) q[j] = ref.w[j] / ref.z;
         while (k < ref.n && q[k] >= (real)t) k++;
         if (never || t > 0.5f) {
@@ -600,16 +576,16 @@ static float clamp_logit(float l)
 
 static void test_temp(void **state)
 {
-    test_rng rng = test_rng_make(10);
+    source rng = source_stream(10);
     (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
-        float t = (float)exp2(3 * test_normal(&rng));
-        switch (test_below(&rng, 8)) {
+        float t = (float)exp2(3 * normal(&rng));
+        switch (below(&rng, 8)) {
             case 0: t = 0; break;
             case 1: t = 1; break;
-            case 2: t = ldexpf(1, (int)test_below(&rng, 41) - 20); break;
+            case 2: t = ldexpf(1, (int)below(&rng, 41) - 20); break;
             case 3: t = 0.8f; break;
         }
         apply_once(samp_init_temp(t));
@@ -647,15 +623,15 @@ static void test_temp(void **state)
 /* T from the entropy, then l * (1 / T) with T in f32; T at a rounding boundary of f32 may go either way */
 static void test_temp_ext(void **state)
 {
-    test_rng rng = test_rng_make(11);
+    source rng = source_stream(11);
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
-        float t = (float)(2 * test_uniform(&rng)), delta = (float)(2 * test_uniform(&rng));
-        float exponent = test_below(&rng, 3) ? (float)(3 * test_uniform(&rng)) : (float)test_below(&rng, 3);
-        if (test_below(&rng, 8) == 0) delta = t;
-        if (test_below(&rng, 12) == 0) exponent = 30;
+        float t = (float)(2 * uniform(&rng)), delta = (float)(2 * uniform(&rng));
+        float exponent = below(&rng, 3) ? (float)(3 * uniform(&rng)) : (float)below(&rng, 3);
+        if (below(&rng, 8) == 0) delta = t;
+        if (below(&rng, 12) == 0) exponent = 30;
         apply_once(samp_init_temp_ext(t, delta, exponent));
         if (ref.n == 1) {
             for (size_t j = 0; j < n_before; j++) assert_true(work[j].logit == before[j].logit);
@@ -703,25 +679,25 @@ static void test_temp_ext(void **state)
 
 static void test_logit_bias(void **state)
 {
-    test_rng rng = test_rng_make(12);
+    source rng = source_stream(12);
     static float want[N_MAX];
     static samp_logit_bias bias[64];
     (void)state;
     begin();
     for (int i = 0; i < rounds(800); i++) {
         start_any(&rng);
-        int32_t n = (int32_t)test_below(&rng, 33), n_vocab = 0;
+        int32_t n = (int32_t)below(&rng, 33), n_vocab = 0;
         for (size_t j = 0; j < n_before; j++) {
             want[j] = before[j].logit;
             if (before[j].id >= n_vocab) n_vocab = before[j].id + 1;
         }
         for (int32_t k = 0; k < n; k++) {
-            size_t at = test_below(&rng, n_before);
+            size_t at = below(&rng, n_before);
             bias[k].token = before[at].id;
-            bias[k].bias = (float)(3 * test_normal(&rng));
-            if (k && test_below(&rng, 4) == 0) bias[k].token = bias[test_below(&rng, (size_t)k)].token;
-            if (k && test_below(&rng, 8) == 0) bias[k].bias = -INFINITY;
-            if (test_below(&rng, 12) == 0) bias[k].bias = test_below(&rng, 2) ? FLT_MAX : -FLT_MAX;
+            bias[k].bias = (float)(3 * normal(&rng));
+            if (k && below(&rng, 4) == 0) bias[k].token = bias[below(&rng, (size_t)k)].token;
+            if (k && below(&rng, 8) == 0) bias[k].bias = -INFINITY;
+            if (below(&rng, 12) == 0) bias[k].bias = below(&rng, 2) ? FLT_MAX : -FLT_MAX;
             for (at = 0; before[at].id != bias[k].token; at++) {
             }
             volatile float l = want[at];
@@ -750,28 +726,27 @@ static void test_logit_bias(void **state)
 /* counts by looking through the whole history each time */
 static void test_penalties(void **state)
 {
-    test_rng rng = test_rng_make(13);
+    source rng = source_stream(13);
     static samp_token history[512];
     (void)state;
     begin();
     for (int i = 0; i < rounds(150); i++) {
-        int32_t last_n = (int32_t)test_below(&rng, 4) == 0 ? (int32_t)test_below(&rng, 4)
-                                                           : (int32_t)test_below(&rng, 130);
-        float repeat = test_below(&rng, 4) ? (float)(0.5 + 1.5 * test_uniform(&rng)) : 1.0f;
-        float freq = test_below(&rng, 3) ? (float)test_normal(&rng) : 0.0f;
-        float present = test_below(&rng, 3) ? (float)test_normal(&rng) : 0.0f;
+        int32_t last_n = (int32_t)below(&rng, 4) == 0 ? (int32_t)below(&rng, 4) : (int32_t)below(&rng, 130);
+        float repeat = below(&rng, 4) ? (float)(0.5 + 1.5 * uniform(&rng)) : 1.0f;
+        float freq = below(&rng, 3) ? (float)normal(&rng) : 0.0f;
+        float present = below(&rng, 3) ? (float)normal(&rng) : 0.0f;
         size_t n_history = 0;
-        if (test_below(&rng, 10) == 0) freq = test_below(&rng, 2) ? FLT_MAX : -FLT_MAX;
-        if (test_below(&rng, 10) == 0) repeat = test_below(&rng, 2) ? 1e-7f : 1e7f;
+        if (below(&rng, 10) == 0) freq = below(&rng, 2) ? FLT_MAX : -FLT_MAX;
+        if (below(&rng, 10) == 0) repeat = below(&rng, 2) ? 1e-7f : 1e7f;
         bool off = last_n == 0 || (repeat == 1 && freq == 0 && present == 0);
         samp_sampler *s = samp_init_penalties(last_n, repeat, freq, present);
         for (int step = 0; step < 8; step++) {
             size_t range = 0;
-            size_t n_new = test_below(&rng, 50);
+            size_t n_new = below(&rng, 50);
             start_any(&rng);
             range = clip(n_before, 1, 60);
             for (size_t k = 0; k < n_new; k++) {
-                history[n_history] = before[test_below(&rng, range)].id;
+                history[n_history] = before[below(&rng, range)].id;
                 assert_ok(samp_accept(s, history[n_history++]));
             }
             apply(s);
@@ -887,7 +862,7 @@ static int dry_length(const samp_token *h, size_t n, size_t limit, samp_token t)
 
 static void test_dry(void **state)
 {
-    test_rng rng = test_rng_make(14);
+    source rng = source_stream(14);
     static samp_token history[4096];
     static const char *const all_breakers[] = { "\n", "<end>", "ab:", ":", "c<e", "dnc", "dn" };
     long penalised = 0, limited = 0;
@@ -895,37 +870,37 @@ static void test_dry(void **state)
     begin();
     for (int i = 0; i < rounds(250); i++) {
         const char *breakers[TEST_COUNT(all_breakers)];
-        size_t n_breakers = 0, n_history = 0, range = 2 + test_below(&rng, DRY_VOCAB - 1);
-        float multiplier = (float)(0.1 + 2 * test_uniform(&rng));
-        float base = test_below(&rng, 5) ? (float)(1 + 2 * test_uniform(&rng)) : 1.0f;
-        int32_t allowed = (int32_t)test_below(&rng, 5), ctx = 200;
-        int32_t last_n = test_below(&rng, 3) ? -1 : 1 + (int32_t)test_below(&rng, 250);
+        size_t n_breakers = 0, n_history = 0, range = 2 + below(&rng, DRY_VOCAB - 1);
+        float multiplier = (float)(0.1 + 2 * uniform(&rng));
+        float base = below(&rng, 5) ? (float)(1 + 2 * uniform(&rng)) : 1.0f;
+        int32_t allowed = (int32_t)below(&rng, 5), ctx = 200;
+        int32_t last_n = below(&rng, 3) ? -1 : 1 + (int32_t)below(&rng, 250);
         size_t window = last_n < 0 || last_n > ctx ? (size_t)ctx : (size_t)last_n;
         for (size_t b = 0; b < TEST_COUNT(all_breakers); b++)
-            if (test_below(&rng, 2)) breakers[n_breakers++] = all_breakers[b];
-        if (test_below(&rng, 6) == 0) multiplier = 3e38f;
+            if (below(&rng, 2)) breakers[n_breakers++] = all_breakers[b];
+        if (below(&rng, 6) == 0) multiplier = 3e38f;
         samp_sampler *s;
         s = samp_init_dry(&dry_vocab, ctx, multiplier, base, allowed, last_n, breakers, n_breakers);
         assert_non_null(s);
         assert_ok(samp_status(s, NULL));
         for (int step = 0; step < 12; step++) {
-            size_t n_new = test_below(&rng, 40);
+            size_t n_new = below(&rng, 40);
             for (size_t k = 0; k < n_new; k++) {
                 /* repeat what stood some tokens ago, mostly */
-                samp_token t = (samp_token)test_below(&rng, range);
-                size_t back = 3 + test_below(&rng, 5) * (test_below(&rng, 3) == 0);
-                if (n_history > back && test_below(&rng, 6)) t = history[n_history - back];
+                samp_token t = (samp_token)below(&rng, range);
+                size_t back = 3 + below(&rng, 5) * (below(&rng, 3) == 0);
+                if (n_history > back && below(&rng, 6)) t = history[n_history - back];
                 history[n_history++] = t;
                 assert_ok(samp_accept(s, t));
-                if (test_below(&rng, 12)) continue;
+                if (below(&rng, 12)) continue;
                 samp_token spelt[20]; /* now and then a breaker, whether it is one or not */
-                size_t n_spelt = dry_tokenize(all_breakers[test_below(&rng, TEST_COUNT(all_breakers))], spelt, 20);
+                size_t n_spelt = dry_tokenize(all_breakers[below(&rng, TEST_COUNT(all_breakers))], spelt, 20);
                 for (size_t j = 0; j < n_spelt; j++) {
                     history[n_history++] = spelt[j];
                     assert_ok(samp_accept(s, spelt[j]));
                 }
             }
-            make_row(&rng, row, DRY_VOCAB, (int)test_below(&rng, 8));
+            make_row(&rng, row, DRY_VOCAB, (int)below(&rng, 8));
             start(&rng, row, DRY_VOCAB, 1);
             apply(s);
             const samp_token *h = history + (n_history > window ? n_history - window : 0);
@@ -979,12 +954,12 @@ static size_t expect_selected(bool over_kept)
 
 static void test_dist(void **state)
 {
-    test_rng rng = test_rng_make(15);
+    source rng = source_stream(15);
     (void)state;
     begin();
     for (int i = 0; i < rounds(400); i++) {
         start_any(&rng);
-        apply_once(samp_init_dist(test_u64(&rng)));
+        apply_once(samp_init_dist(choose(&rng, 8)));
         assert_num(cur.size, n_before);
         expect_same_order();
         expect_selected(false);
@@ -1016,20 +991,20 @@ static real surprise_of(size_t at)
     return (logl(ldexpl(z, -40)) + ref.d[at]) / logl(2);
 }
 
-static void mirostat_sequence(test_rng *rng, int version)
+static void mirostat_sequence(source *rng, int version)
 {
-    size_t n = test_below(rng, 12) ? make_size(rng) : 1 + test_below(rng, 3);
-    if (test_below(rng, 40) == 0) n = N_MAX;
-    float tau = (float)(8 * test_uniform(rng)), eta = (float)(0.5 * test_uniform(rng));
-    int32_t m = test_below(rng, 3) ? 100 : 2 + (int32_t)test_below(rng, 50);
-    samp_sampler *s = version == 1 ? samp_init_mirostat((int32_t)n, test_u64(rng), tau, eta, m)
-                                   : samp_init_mirostat_v2(test_u64(rng), tau, eta);
+    size_t n = below(rng, 12) ? make_size(rng) : 1 + below(rng, 3);
+    if (below(rng, 40) == 0) n = N_MAX;
+    float tau = (float)(8 * uniform(rng)), eta = (float)(0.5 * uniform(rng));
+    int32_t m = below(rng, 3) ? 100 : 2 + (int32_t)below(rng, 50);
+    samp_sampler *s = version == 1 ? samp_init_mirostat((int32_t)n, choose(rng, 8), tau, eta, m)
+                                   : samp_init_mirostat_v2(choose(rng, 8), tau, eta);
     real mu = 2 * (real)tau;
     for (int step = 0; step < 20; step++) {
         static real quantity[N_MAX];
         real cut, scale;
         size_t want;
-        make_row(rng, row, n, (int)test_below(rng, ROW_WIDE));
+        make_row(rng, row, n, (int)below(rng, ROW_WIDE));
         start(rng, row, n, 1);
         apply(s);
         if (version == 1) {
@@ -1056,7 +1031,7 @@ static void mirostat_sequence(test_rng *rng, int version)
 
 static void test_mirostat(void **state)
 {
-    test_rng rng = test_rng_make(16);
+    source rng = source_stream(16);
     (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) mirostat_sequence(&rng, 1);
@@ -1065,7 +1040,7 @@ static void test_mirostat(void **state)
 
 static void test_mirostat_v2(void **state)
 {
-    test_rng rng = test_rng_make(17);
+    source rng = source_stream(17);
     (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) mirostat_sequence(&rng, 2);
@@ -1074,17 +1049,17 @@ static void test_mirostat_v2(void **state)
 
 static void test_adaptive_p(void **state)
 {
-    test_rng rng = test_rng_make(18);
+    source rng = source_stream(18);
     (void)state;
     begin();
     for (int i = 0; i < rounds(100); i++) {
         size_t n = make_size(&rng);
-        float target = test_below(&rng, 10) ? (float)test_uniform(&rng) : (float)test_below(&rng, 3) - 1;
-        float decay = test_below(&rng, 4) ? (float)(0.99 * test_uniform(&rng)) : 0.0f;
-        samp_sampler *s = samp_init_adaptive_p(target, decay, test_u64(&rng));
+        float target = below(&rng, 10) ? (float)uniform(&rng) : (float)below(&rng, 3) - 1;
+        float decay = below(&rng, 4) ? (float)(0.99 * uniform(&rng)) : 0.0f;
+        samp_sampler *s = samp_init_adaptive_p(target, decay, choose(&rng, 8));
         real weight = 1 / (1 - (real)decay), sum = (real)target * weight;
         for (int step = 0; step < 20; step++) {
-            make_row(&rng, row, n, (int)test_below(&rng, ROW_WIDE));
+            make_row(&rng, row, n, (int)below(&rng, ROW_WIDE));
             start(&rng, row, n, 1);
             apply(s);
             assert_num(cur.size, n_before);
@@ -1116,9 +1091,9 @@ static void test_adaptive_p(void **state)
                 if ((real)work[j].logit > top) top = (real)work[j].logit;
             for (size_t j = 0; j < n_before; j++) z += roundl(ldexpl(expl((real)work[j].logit - top), 40));
             for (size_t j = 0; j < n_before; j++) expect_p(work[j].p, ldexpl(expl((real)work[j].logit - top), 40), z);
-            if (test_below(&rng, 8) == 0) { /* another token than the one selected counts for nothing */
+            if (below(&rng, 8) == 0) { /* another token than the one selected counts for nothing */
                 assert_ok(samp_accept(s, work[cur.selected].id + 1));
-            } else if (test_below(&rng, 5)) {
+            } else if (below(&rng, 5)) {
                 assert_ok(samp_accept(s, work[cur.selected].id));
                 sum = chosen + (real)decay * sum;
                 weight = 1 + (real)decay * weight;

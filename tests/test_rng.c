@@ -48,12 +48,12 @@ static void philox_again(const uint32_t counter[4], const uint32_t key[2], uint3
 
 static void test_philox_random(void **state)
 {
-    test_rng rng = test_rng_make(1);
+    source rng = source_stream(1);
     (void)state;
     for (int i = 0; i < 100000; i++) {
         uint32_t counter[4], key[2], out[4], want[4];
-        for (int k = 0; k < 4; k++) counter[k] = (uint32_t)test_u64(&rng) >> (test_below(&rng, 4) * 8);
-        for (int k = 0; k < 2; k++) key[k] = (uint32_t)test_u64(&rng) >> (test_below(&rng, 4) * 8);
+        for (int k = 0; k < 4; k++) counter[k] = (uint32_t)choose(&rng, 8) >> (below(&rng, 4) * 8);
+        for (int k = 0; k < 2; k++) key[k] = (uint32_t)choose(&rng, 8) >> (below(&rng, 4) * 8);
         sampi_philox(counter, key, out);
         philox_again(counter, key, want);
         assert_memory_equal(out, want, sizeof out);
@@ -76,15 +76,15 @@ static samp_token dist_flat(samp_sampler *s, uint64_t position)
 /* all 128 bits, the low ones too, which hardly ever decide a token */
 static void test_random_words(void **state)
 {
-    test_rng rng = test_rng_make(2);
+    source rng = source_stream(2);
     sampi_sampler *s = (sampi_sampler *)samp_init_xtc(0.5f, 0.1f, 0, 0);
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        uint32_t key[2], counter[4], out[4], attempt = (uint32_t)test_below(&rng, 9);
+        uint32_t key[2], counter[4], out[4], attempt = (uint32_t)below(&rng, 9);
         uint64_t r[2];
-        s->seed = test_u64(&rng);
-        s->at_position = test_u64(&rng);
-        s->at_ordinal = (uint32_t)test_below(&rng, 65536);
+        s->seed = choose(&rng, 8);
+        s->at_position = choose(&rng, 8);
+        s->at_ordinal = (uint32_t)below(&rng, 65536);
         key[0] = (uint32_t)s->seed;
         key[1] = (uint32_t)(s->seed >> 32);
         counter[0] = (uint32_t)s->at_position;

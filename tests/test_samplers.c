@@ -1,8 +1,8 @@
 /* test_samplers.c - each sampler alone: small cases worked out by hand (among them the golden cases that
    llama.cpp publishes for its own), the edges of every parameter, ties, masks, and what is left in p, sorted and
    selected. */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "inside.h"
 #include "test.h"
 
 #define KINDS 2 /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
@@ -134,7 +134,7 @@ static const kind_of_sampler kinds[] = {
 /* -------------------------------------------------------------------------------------- all of them: rows */
 
 /* One sampler, one row, array order shuffled: the invariants that hold for any input. */
-static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const float *logits, size_t n)
+static void check_row(const kind_of_sampler *k, int kind, source *rng, const float *logits, size_t n)
 {
     samp_token_data data[128], before[128];
     samp_token_data_array cur = test_array(data, logits, n);
@@ -144,7 +144,7 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
     bool philox = kind == SAMP_RNG_PHILOX;
     test_sort(&cur);
     first = data[0].id;
-    if (test_below(rng, 3)) test_shuffle(rng, &cur);
+    if (below(rng, 3)) test_shuffle(rng, &cur);
     for (size_t i = 0; i < n; i++) n_unmasked += logits[i] > -INFINITY;
     memcpy(before, data, n * sizeof *data);
 
@@ -162,7 +162,7 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
             test_fail(__FILE__, __LINE__, "%s: masked token %d is back with %g", k->name, (int)t->id,
                       (double)t->logit);
         left += t->logit > -INFINITY;
-        if (k->keeps_p && philox && test_bits32(t->p) != test_bits32(TEST_P_UNSET))
+        if (k->keeps_p && philox && bits_of(t->p) != bits_of(TEST_P_UNSET))
             test_fail(__FILE__, __LINE__, "%s: p is %g, but was to be left alone", k->name, (double)t->p);
         if (!k->keeps_p && t->p != TEST_P_UNSET && !(t->p >= 0.0f && t->p <= 1.0f))
             test_fail(__FILE__, __LINE__, "%s: p is %g", k->name, (double)t->p);
@@ -197,7 +197,7 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
         samp_token_data other[128];
         samp_sampler *s2 = of_kind(k->make(), kind);
         samp_token_data_array cur2 = test_array(other, logits, n);
-        if (test_below(rng, 2))
+        if (below(rng, 2))
             test_sort(&cur2);
         else
             test_shuffle(rng, &cur2);
@@ -207,8 +207,8 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
         test_sort_by_id(&cur2);
         assert_num(cur2.size, cur.size);
         for (size_t i = 0; i < cur.size; i++) {
-            if (data[i].id != other[i].id || test_bits32(data[i].logit) != test_bits32(other[i].logit) ||
-                test_bits32(data[i].p) != test_bits32(other[i].p))
+            if (data[i].id != other[i].id || bits_of(data[i].logit) != bits_of(other[i].logit) ||
+                bits_of(data[i].p) != bits_of(other[i].p))
                 test_fail(__FILE__, __LINE__, "%s: {%d, %.9g, %.9g}, in another order {%d, %.9g, %.9g}", k->name,
                           (int)data[i].id, (double)data[i].logit, (double)data[i].p, (int)other[i].id,
                           (double)other[i].logit, (double)other[i].p);
@@ -218,7 +218,7 @@ static void check_row(const kind_of_sampler *k, int kind, test_rng *rng, const f
     samp_free(s);
 }
 
-static void check_all(test_rng *rng, const float *logits, size_t n)
+static void check_all(source *rng, const float *logits, size_t n)
 {
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(kinds); k++) check_row(&kinds[k], kind, rng, logits, n);
@@ -227,7 +227,7 @@ static void check_all(test_rng *rng, const float *logits, size_t n)
 static void test_random_rows(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(100);
+    source rng = source_stream(100);
     float logits[128];
     for (size_t n = 1; n <= 67; n++)
         for (int round = 0; round < 4; round++) {
@@ -237,8 +237,8 @@ static void test_random_rows(void **state)
                 test_logits(&rng, logits, n, 3.0);
             if (round & 2)
                 for (size_t i = 0; i < n; i++)
-                    if (test_below(&rng, 3) == 0) logits[i] = -INFINITY;
-            logits[test_below(&rng, n)] = 1.0f; /* never all masked */
+                    if (below(&rng, 3) == 0) logits[i] = -INFINITY;
+            logits[below(&rng, n)] = 1.0f; /* never all masked */
             check_all(&rng, logits, n);
         }
 }
@@ -248,7 +248,7 @@ static void test_all_equal(void **state)
     (void)state;
     static const float values[] = { 0.0f,    -0.0f,    1.0f,   -5.5f,   3e38f, -3e38f,
                                     FLT_MAX, -FLT_MAX, 1e-45f, -1e-45f, 1e-39f };
-    test_rng rng = test_rng_make(101);
+    source rng = source_stream(101);
     float logits[128];
     for (size_t v = 0; v < TEST_COUNT(values); v++)
         for (size_t n = 1; n <= 20; n += n < 5 ? 1 : 5) {
@@ -275,7 +275,7 @@ static void test_extreme_rows(void **state)
         { -INFINITY, -INFINITY, 3.0f, -INFINITY, -INFINITY, 3.0f },
         { 16777216.0f, 16777215.0f, 16777214.0f, 16777213.0f, 0.0f, -16777216.0f },
     };
-    test_rng rng = test_rng_make(102);
+    source rng = source_stream(102);
     for (size_t r = 0; r < TEST_COUNT(rows); r++)
         for (size_t n = 6; n <= 6; n++) check_all(&rng, rows[r], n);
 }
@@ -284,14 +284,14 @@ static void test_extreme_rows(void **state)
 static void test_every_index(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(103);
+    source rng = source_stream(103);
     float logits[128];
     for (size_t n = 1; n <= 52; n++)
         for (size_t at = 0; at < n; at++)
             for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
                 int kind = (int)((n + at) & 1);
                 for (size_t i = 0; i < n; i++) logits[i] = -INFINITY;
-                logits[at] = (float)test_normal(&rng);
+                logits[at] = (float)normal(&rng);
                 check_row(&kinds[k], kind, &rng, logits, n);
                 if (!kinds[k].first_stays) continue;
                 test_logits(&rng, logits, n, 0.5);
@@ -539,7 +539,7 @@ static void test_top_k(void **state)
 static void test_top_k_all(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(110);
+    source rng = source_stream(110);
     float logits[160];
     samp_token_data data[160], want[160];
     for (size_t n = 1; n <= 150; n += n < 40 ? 1 : 37)
@@ -549,8 +549,8 @@ static void test_top_k_all(void **state)
             test_logits_tied(&rng, logits, n, 1.0, k % 3 ? 4 : 1000);
             if (k & 2)
                 for (size_t i = 0; i < n; i++)
-                    if (test_below(&rng, 4) == 0) logits[i] = -INFINITY;
-            logits[test_below(&rng, n)] = 0.5f;
+                    if (below(&rng, 4) == 0) logits[i] = -INFINITY;
+            logits[below(&rng, n)] = 0.5f;
             samp_token_data_array cur = test_array(data, logits, n), sorted = test_array(want, logits, n);
             test_sort(&sorted);
             /* MT19937 counts masked tokens as candidates, as llama.cpp does */
@@ -576,12 +576,12 @@ static void test_top_k_all(void **state)
 static void test_sort_depth(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(111);
+    source rng = source_stream(111);
     samp_token_data data[200], want[200];
     float logits[200];
     for (int depth = 0; depth <= 8; depth++)
         for (size_t n = 1; n <= 200; n += n < 40 ? 1 : 23) {
-            size_t k = 1 + test_below(&rng, n);
+            size_t k = 1 + below(&rng, n);
             if (depth & 1)
                 test_logits_tied(&rng, logits, n, 1.0, 5);
             else
@@ -589,7 +589,7 @@ static void test_sort_depth(void **state)
             samp_token_data_array cur = test_array(data, logits, n), sorted = test_array(want, logits, n);
             test_sort(&sorted);
             if (depth % 3) test_shuffle(&rng, &cur);
-            sampi_sort_part(&SAMPI_BY_LOGIT, data, n, k, depth);
+            inside_sort_part(data, n, k, depth);
             for (size_t i = 0; i < k; i++) assert_num(data[i].id, want[i].id);
         }
 }
@@ -940,7 +940,7 @@ static void test_temp(void **state)
 
     /* l * (1 / T) under Philox; l / T under MT19937; masked tokens stay masked; order, p and sorted stay */
     static const float temps[] = { 0.8f, 0.7f, 1.3f, 3.0f, 9.5367431640625e-7f, 1048576.0f, 0.99999994f, 1.0000001f };
-    test_rng rng = test_rng_make(120);
+    source rng = source_stream(120);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t t = 0; t < TEST_COUNT(temps); t++) {
             samp_token_data data[64];
@@ -1170,7 +1170,7 @@ static int mirostat_clear; /* how often k was not too close to a whole number to
 static int mirostat_run(samp_sampler *s, int kind, int version, double tau, double eta, size_t m)
 {
     enum { N = 300, STEPS = 80 };
-    test_rng rng = test_rng_make(130);
+    source rng = source_stream(130);
     double mu = 2 * tau;
     int cut = 0;
     for (int step = 0; step < STEPS; step++) {
@@ -1285,7 +1285,7 @@ static void test_adaptive_p(void **state)
         { 0.4f, 0.9f }, { 0.0f, 0.5f }, { 1.0f, 0.99f }, { 0.25f, 0.0f }, { 0.7f, 0.75f },
     };
     enum { N = 24 };
-    test_rng rng = test_rng_make(140);
+    source rng = source_stream(140);
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t c = 0; c < TEST_COUNT(cases); c++) {
             double target = (double)cases[c].target, decay = (double)cases[c].decay;
@@ -1347,7 +1347,7 @@ static void test_logit_bias(void **state)
         for (int shuffled = 0; shuffled < 2; shuffled++) {
             samp_token_data data[5];
             samp_token_data_array cur = test_array(data, logits, 5);
-            test_rng rng = test_rng_make(150);
+            source rng = source_stream(150);
             samp_sampler *s = of_kind(samp_init_logit_bias(5, 5, bias), kind);
             samp_logit_bias saved[5];
             memcpy(saved, bias, sizeof bias);
@@ -1391,7 +1391,7 @@ static void test_logit_bias(void **state)
         samp_token_data row[40];
         float zero[40] = { 0 };
         const samp_logit_bias one[1] = { { id, 1.5f } };
-        test_rng rng = test_rng_make(151 + (uint64_t)id);
+        source rng = source_stream(151 + (uint64_t)id);
         cur = test_array(row, zero, 40);
         if (id & 1) test_shuffle(&rng, &cur);
         apply(samp_init_logit_bias(40, 1, one), &cur);
@@ -1472,7 +1472,7 @@ static void test_penalties_window(void **state)
 {
     (void)state;
     enum { N = 12 };
-    test_rng rng = test_rng_make(160);
+    source rng = source_stream(160);
     for (int last_n = 1; last_n <= 33; last_n += last_n < 8 ? 1 : 5) {
         samp_token history[200];
         samp_sampler *s = samp_init_penalties(last_n, 1.0f, 0.5f, 8.0f);
@@ -1481,7 +1481,7 @@ static void test_penalties_window(void **state)
             float logits[N] = { 0 };
             int count[N] = { 0 };
             samp_token_data_array cur = test_array(data, logits, N);
-            history[step] = (samp_token)(test_below(&rng, N) * (test_below(&rng, 9) ? 1 : 1000003));
+            history[step] = (samp_token)(below(&rng, N) * (below(&rng, 9) ? 1 : 1000003));
             assert_ok(samp_accept(s, history[step]));
             for (int i = step; i >= 0 && i > step - last_n; i--)
                 if (history[i] < N) count[history[i]]++;
@@ -1561,11 +1561,11 @@ static void test_dry_lengths(void **state)
     (void)state;
     enum { N = 5 };
     samp_vocab vocab = letters_vocab();
-    test_rng rng = test_rng_make(170);
+    source rng = source_stream(170);
     int penalised = 0;
     for (int round = 0; round < 60; round++) {
-        int allowed = 1 + (int)test_below(&rng, 4), window = 1 + (int)test_below(&rng, 60);
-        int n_ctx = round % 3 ? 1000 : 1 + (int)test_below(&rng, 50), last_n = round % 2 ? window : -1;
+        int allowed = 1 + (int)below(&rng, 4), window = 1 + (int)below(&rng, 60);
+        int n_ctx = round % 3 ? 1000 : 1 + (int)below(&rng, 50), last_n = round % 2 ? window : -1;
         int effective = last_n < 0 || last_n > n_ctx ? n_ctx : last_n;
         samp_token history[120], breaker = round % 4 == 0 ? 3 : -1;
         samp_sampler *s = samp_init_dry(&vocab, n_ctx, 0.5f, 2.0f, allowed, last_n, breaker_d, breaker < 0 ? 0 : 1);
@@ -1575,8 +1575,8 @@ static void test_dry_lengths(void **state)
             float logits[N] = { 0 };
             samp_token_data_array cur = test_array(data, logits, N);
             /* few tokens, and long stretches repeated */
-            history[step] = step > 20 && test_below(&rng, 8) ? history[step - 7 - (round % 9)]
-                                                             : (samp_token)test_below(&rng, N);
+            history[step] = step > 20 && below(&rng, 8) ? history[step - 7 - (round % 9)]
+                                                        : (samp_token)below(&rng, N);
             assert_ok(samp_accept(s, history[step]));
             test_shuffle(&rng, &cur);
             assert_ok(samp_apply(s, &cur));
@@ -1872,14 +1872,14 @@ static void test_disabled(void **state)
     (void)state;
     enum { N = 100, STEPS = 60 };
     static float rows[STEPS][N];
-    test_rng rng = test_rng_make(180);
+    source rng = source_stream(180);
     for (int i = 0; i < STEPS; i++) {
         if (i % 3)
             test_logits(&rng, rows[i], N, 2.0);
         else
             test_logits_tied(&rng, rows[i], N, 0.5, 6);
         for (int j = 0; j < N; j++)
-            if (test_below(&rng, 10) == 0) rows[i][j] = -INFINITY;
+            if (below(&rng, 10) == 0) rows[i][j] = -INFINITY;
         rows[i][i % N] = 0.5f;
     }
     for (int kind = 0; kind < KINDS; kind++)

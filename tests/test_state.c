@@ -5,31 +5,14 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap, in case.h */
 #endif
-#include <stddef.h>
-static void *heap_malloc(size_t n);
-static void heap_free(void *p);
-#define SAMP_MALLOC(n) heap_malloc(n)
-#define SAMP_FREE(p)   heap_free(p)
+#define HEAP_HERE
+#include "heap.h"
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
-#include "fuzz/case.h"
+#include "case.h"
 #include "test.h"
 
 enum { N = 300, MOST = 60000, GUARD = 16 };
-
-static long heap_calls;
-static void *heap_malloc(size_t n)
-{
-    heap_calls++;
-    return malloc(n);
-}
-static void heap_free(void *p) { free(p); }
-
-static size_t n_cases(void)
-{
-    const char *text = getenv("SAMP_TEST_CASES");
-    return text ? (size_t)strtoull(text, NULL, 0) : getenv("SAMP_TEST_QUICK") ? 300 : 3000;
-}
 
 /* -------------------------------------------------------------------------------------------------- pieces */
 
@@ -41,26 +24,26 @@ typedef struct saved {
 
 static void save(const samp_sampler *s, saved *to)
 {
-    long calls = heap_calls;
+    unsigned long calls = heap.mallocs;
     to->size = samp_state_size(s);
     assert_true(to->size > 0 && to->size <= MOST);
     memset(to->bytes, 0xA5, to->size + GUARD);
     assert_ok(samp_state_save(s, to->bytes, to->size + GUARD));
     for (size_t i = to->size; i < to->size + GUARD; i++) assert_num(to->bytes[i], 0xA5);
-    assert_num(heap_calls, calls);
+    assert_num(heap.mallocs, calls);
 }
 
 static shelf wall; /* bytes to load end where no more can be read */
 
 static int load(samp_sampler *s, const saved *from)
 {
-    long calls = heap_calls;
+    unsigned long calls = heap.mallocs;
     if (!wall.map) assert_true(shelf_make(&wall, MOST / sizeof(float)));
     char *bytes = wall.map + SHELF_PAGE + wall.size - from->size;
     memcpy(bytes, from->bytes, from->size);
     int status = samp_state_load(s, bytes, from->size);
     assert_memory_equal(bytes, from->bytes, from->size);
-    assert_num(heap_calls, calls);
+    assert_num(heap.mallocs, calls);
     return status;
 }
 
@@ -193,7 +176,7 @@ static void test_random_chains(void **state)
 {
     (void)state;
     size_t kept = 0, customs = 0, errors = 0;
-    for (uint64_t i = 0; i < n_cases(); i++) {
+    for (uint64_t i = 0; i < cases(3000, 300); i++) {
         samp_sampler *s[2];
         uint64_t seed = test_seed() + i;
         for (int k = 0; k < 2; k++) {
@@ -218,7 +201,7 @@ static void test_random_chains(void **state)
         samp_free(s[0]);
         samp_free(s[1]);
     }
-    assert_true(kept > n_cases() / 2 && customs > n_cases() / 100 && errors > 0);
+    assert_true(kept > cases(3000, 300) / 2 && customs > cases(3000, 300) / 100 && errors > 0);
 }
 
 /* What is made again from a window is what it was: the counts of penalties, however the window has turned. */
@@ -226,20 +209,20 @@ static void test_counts_are_rebuilt(void **state)
 {
     (void)state;
     static saved at;
-    test_rng rng = test_rng_make(5100);
+    source rng = source_stream(5100);
     for (int32_t last_n = 1; last_n <= 40; last_n++)
-        for (int tokens = 0; tokens <= 100; tokens += 1 + (int)test_below(&rng, 7)) {
+        for (int tokens = 0; tokens <= 100; tokens += 1 + (int)below(&rng, 7)) {
             samp_sampler *a = samp_init_penalties(last_n, 1.2f, 0.1f, 0.1f), *b = samp_clone(a);
             const sampi_sampler *x = (const sampi_sampler *)a, *y = (const sampi_sampler *)b;
-            for (int i = 0; i < tokens; i++) assert_ok(samp_accept(a, (samp_token)test_below(&rng, 25)));
-            for (int i = 0; i < 60; i++) assert_ok(samp_accept(b, (samp_token)test_below(&rng, 1000)));
+            for (int i = 0; i < tokens; i++) assert_ok(samp_accept(a, (samp_token)below(&rng, 25)));
+            for (int i = 0; i < 60; i++) assert_ok(samp_accept(b, (samp_token)below(&rng, 1000)));
             save(a, &at);
             assert_ok(load(b, &at));
             assert_num(y->u.penalties.n, x->u.penalties.n);
             assert_memory_equal(sampi_penalties_list(y), sampi_penalties_list(x),
                                 x->u.penalties.n * sizeof(sampi_count));
             for (int i = 0; i < 50; i++) { /* and it turns on as it did */
-                samp_token token = (samp_token)test_below(&rng, 25);
+                samp_token token = (samp_token)below(&rng, 25);
                 assert_ok(samp_accept(a, token));
                 assert_ok(samp_accept(b, token));
             }
@@ -459,22 +442,15 @@ static void test_forged(void **state)
 
 /* --------------------------------------------------------------------------------------------- foreign bytes */
 
-static const char *letter_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
-{
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
-    (void)vocab;
-    *n_bytes = 1 + (size_t)(token % 3);
-    return &letters[token % 24];
-}
-static const samp_vocab letters = { N, letter_bytes, NULL, NULL, NULL, 0, -1, -1 };
+static const samp_vocab letters = { N, test_letters, NULL, NULL, NULL, 0, -1, -1 };
 static int32_t letter_tokens(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
     for (size_t i = 0; i < n && (int32_t)i < n_max; i++) out[i] = text[i] + (vocab->user ? 1 : 0);
     return (int32_t)n;
 }
 static int one;
-static const samp_vocab spelt = { N, letter_bytes, letter_tokens, NULL, NULL, 0, -1, -1 };
-static const samp_vocab spelt_otherwise = { N, letter_bytes, letter_tokens, &one, NULL, 0, -1, -1 };
+static const samp_vocab spelt = { N, test_letters, letter_tokens, NULL, NULL, 0, -1, -1 };
+static const samp_vocab spelt_otherwise = { N, test_letters, letter_tokens, &one, NULL, 0, -1, -1 };
 static const char *const breakers[] = { "d", "no", "xy" };
 static const samp_logit_bias bias[] = { { 3, 1.0f }, { 5, -INFINITY }, { 3, 0.5f }, { 3, 2.0f } };
 
@@ -492,7 +468,7 @@ static const char *other_name(const samp_sampler *s)
 static const samp_sampler_i plain = { NULL, NULL, nothing, NULL, NULL, NULL, NULL };
 static const samp_sampler_i named = { other_name, NULL, nothing, NULL, NULL, NULL, NULL };
 
-static samp_sampler *chain_of(size_t n_prev, samp_sampler *a, samp_sampler *b)
+static samp_sampler *chain_with(size_t n_prev, samp_sampler *a, samp_sampler *b)
 {
     samp_sampler *chain = samp_chain_init();
     assert_ok(samp_set_n_prev(chain, n_prev));
@@ -560,13 +536,13 @@ static samp_sampler *variant(int i)
         case 52: return samp_init_adaptive_p(0.3f, 0.8f, 7);
         case 53: return samp_init_custom(&plain, NULL);
         case 54: return samp_init_custom(&named, NULL);
-        case 55: return chain_of(64, NULL, NULL);
-        case 56: return chain_of(63, NULL, NULL);
-        case 57: return chain_of(64, samp_init_temp(0.5f), samp_init_top_k(4));
-        case 58: return chain_of(64, samp_init_top_k(4), samp_init_temp(0.5f));
-        case 59: return chain_of(64, samp_init_top_k(4), NULL);
-        case 60: return chain_of(64, chain_of(64, samp_init_top_k(4), NULL), NULL);
-        case 61: return chain_of(64, samp_init_custom(&named, NULL), NULL);
+        case 55: return chain_with(64, NULL, NULL);
+        case 56: return chain_with(63, NULL, NULL);
+        case 57: return chain_with(64, samp_init_temp(0.5f), samp_init_top_k(4));
+        case 58: return chain_with(64, samp_init_top_k(4), samp_init_temp(0.5f));
+        case 59: return chain_with(64, samp_init_top_k(4), NULL);
+        case 60: return chain_with(64, chain_with(64, samp_init_top_k(4), NULL), NULL);
+        case 61: return chain_with(64, samp_init_custom(&named, NULL), NULL);
         case 62: return samp_init_dry(&spelt, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
         case 63: return samp_init_dry(&spelt_otherwise, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
         default: return NULL;

@@ -1,7 +1,6 @@
 /* test_stats.c - do the draws have the distribution they should? Chi-square tests against exact probabilities
    (long double), with fixed seeds: what passes once passes always. A sound sampler fails one with probability
    ALPHA; the same tests reject samplers wrong by a few percent (test_biased_samplers_are_rejected). */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 #include "chi_square.h"
@@ -11,11 +10,9 @@
 #define N_FEWER (quick() ? 2000 : N_MOST) /* of the others */
 #define N_MOST  100000
 #define N_MAX   32768
-#define N_REAL  16
+#define N_REAL  REAL_ROWS
 
 /* fewer draws if SAMP_TEST_QUICK is set (for slow tools): nothing is proved then */
-static bool quick(void) { return getenv("SAMP_TEST_QUICK") != NULL; }
-
 /* --------------------------------------------------------------------------------------------- chi-square */
 
 static void expect_fit(const char *what, const long *seen, const real *p, size_t n)
@@ -43,24 +40,12 @@ static real exact[N_MAX];
 static long seen[N_MAX];
 static samp_token_data data[N_MAX], fresh[N_MAX];
 
-static float from_f16(uint16_t h)
-{
-    int e = (h >> 10) & 31, m = h & 1023;
-    double x = e ? ldexp(1024 + m, e - 25) : ldexp(m, -24);
-    return (float)(h & 0x8000 ? -x : x);
-}
-
 /* n logits of real row r; if not all of them, then the n / 2 largest and every fifth of those that follow */
 static void real_row(size_t r, size_t n)
 {
-    static uint16_t half[N_MAX];
     static samp_token_data all[N_MAX];
-    FILE *file = fopen("tests/data/real_rows.f16", "rb");
-    assert_non_null(file);
-    assert_int_equal(fseek(file, (long)(r * sizeof half), SEEK_SET), 0);
-    assert_int_equal(fread(half, sizeof *half, N_MAX, file), N_MAX);
-    fclose(file);
-    for (size_t i = 0; i < N_MAX; i++) row[i] = from_f16(half[i]);
+    assert_true(real_rows_load(REAL_ROWS_PATH));
+    memcpy(row, real_rows[r], sizeof row);
     if (n == N_MAX) return;
     samp_token_data_array cur = test_array(all, row, N_MAX);
     test_sort(&cur);
@@ -471,14 +456,14 @@ static void test_xtc_and_dist_are_independent(void **state)
 /* ------------------------------------------------------------------------------------ the test's own edge */
 
 /* draws by the inverse of the distribution function of p^power */
-static void inverse_draws(test_rng *rng, size_t n, real power)
+static void inverse_draws(source *rng, size_t n, real power)
 {
     static real sum[N_MAX];
     real total = 0;
     for (size_t i = 0; i < n; i++) sum[i] = total += powl(exact[i], power);
     memset(seen, 0, n * sizeof *seen);
     for (long k = 0; k < N_DRAWS; k++) {
-        real u = (real)test_uniform(rng) * total;
+        real u = (real)uniform(rng) * total;
         size_t i = 0;
         while (i + 1 < n && sum[i] <= u) i++;
         seen[i]++;
@@ -488,7 +473,7 @@ static void inverse_draws(test_rng *rng, size_t n, real power)
 enum accept { ACCEPT_RIGHT, ACCEPT_ALWAYS, ACCEPT_WRONG_SIDE };
 
 /* draws from the envelope (1 + f) 2^n >= 2^(n + f), accepted with probability w / q, or wrongly */
-static void envelope_draws(test_rng *rng, size_t n, enum accept how)
+static void envelope_draws(source *rng, size_t n, enum accept how)
 {
     static real q[N_MAX], sum[N_MAX];
     real total = 0;
@@ -499,7 +484,7 @@ static void envelope_draws(test_rng *rng, size_t n, enum accept how)
     }
     memset(seen, 0, n * sizeof *seen);
     for (long k = 0; k < N_DRAWS;) {
-        real u = (real)test_uniform(rng) * total, v = (real)test_uniform(rng);
+        real u = (real)uniform(rng) * total, v = (real)uniform(rng);
         size_t i = 0;
         while (i + 1 < n && sum[i] <= u) i++;
         bool inside = v * q[i] < exact[i];
@@ -512,7 +497,7 @@ static void envelope_draws(test_rng *rng, size_t n, enum accept how)
 
 static void test_biased_samplers_are_rejected(void **state)
 {
-    test_rng rng;
+    source rng;
     (void)state;
     if (quick()) skip();
     rng.state = 2; /* not from the environment: ALPHA counts once */

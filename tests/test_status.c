@@ -1,6 +1,5 @@
 /* test_status.c - every bad input and what it answers; and that after an error nothing has changed: the
    sequence that follows is that of a clone which never saw the error. */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 
@@ -13,17 +12,6 @@ enum { N = 48 }; /* the vocabulary of most tests here */
 /* ------------------------------------------------------------------------------------------------ helpers */
 
 #include "makers.h"
-
-static samp_sampler *make_bias(void)
-{
-    static const samp_logit_bias bias[2] = { { 3, 1.0f }, { 5, -INFINITY } };
-    return samp_init_logit_bias(N, 2, bias);
-}
-static samp_sampler *make_penalties(void) { return samp_init_penalties(8, 1.2f, 0.1f, 0.1f); }
-static samp_sampler *make_dry(void) { return samp_init_dry(NULL, 64, 0.8f, 1.75f, 1, -1, NULL, 0); }
-static samp_sampler *make_sigma(void) { return samp_init_top_n_sigma(2.0f); }
-static samp_sampler *make_top_k(void) { return samp_init_top_k(30); }
-static samp_sampler *make_min_p(void) { return samp_init_min_p(0.02f, 1); }
 
 static const maker all[] = {
     make_bias,    make_penalties, make_dry,   make_sigma,    make_top_k,       make_tail_free,
@@ -43,12 +31,7 @@ static samp_sampler *big_chain(maker selector, int kind)
     return chain;
 }
 
-static void good_row(float *logits, uint64_t i)
-{
-    test_rng rng = test_rng_make(1000 + i);
-    test_logits(&rng, logits, N, 1.5);
-    logits[i % N] = -INFINITY;
-}
+static void good_row(float *logits, uint64_t i) { test_row(logits, N, 1000 + i, 1.5, i % N); }
 
 /* The two continue alike: the same tokens, positions, counters, last tokens. */
 static void assert_alike(samp_sampler *a, samp_sampler *b, int steps, const char *what)
@@ -96,7 +79,7 @@ static void test_sample_statuses(void **state)
                     for (int bad = 0; bad < 4; bad++) {
                         static const uint32_t bits[4] = { 0x7fc00000u, 0xffc00000u, 0x7f800001u, 0x7f800000u };
                         float keep = logits[i];
-                        logits[i] = test_float(bits[bad]);
+                        logits[i] = float_from(bits[bad]);
                         assert_status(take(s, logits, N), SAMP_E_NAN);
                         logits[i] = keep;
                     }
@@ -208,7 +191,7 @@ static void test_apply_statuses(void **state)
             for (size_t i = 0; i < N; i++)
                 for (int bad = 0; bad < 4; bad++) {
                     float keep = data[i].logit;
-                    data[i].logit = before[i].logit = test_float(bits[bad]);
+                    data[i].logit = before[i].logit = float_from(bits[bad]);
                     cur.selected = 7;
                     test_status_(samp_apply(s, &cur), SAMP_E_NAN, samp_name(s), __FILE__, __LINE__);
                     assert_memory_equal(before, data, sizeof data); /* checked before the first write */

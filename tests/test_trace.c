@@ -1,7 +1,6 @@
 /* test_trace.c - a run of llama.cpp under a debugger, replayed: 262,144 candidates, the default chain. What was
    printed: the 28 best candidates after top_p (ids, logits, and probabilities among the 40 that top_k had
    left), and the 16 tokens that min_p and temp 0.8 left over for dist, with e^(l - max). */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "test.h"
 
@@ -65,7 +64,7 @@ static float *trace_logits(void)
 {
     static float logits[N_VOCAB];
     double shown_mass = 0, rest;
-    test_rng rng = test_rng_make(1);
+    source rng = source_stream(1);
     test_logits(&rng, logits, N_VOCAB, 2.0);
     for (size_t i = 0; i < N_VOCAB; i++) logits[i] -= 14.8716631f;
     for (size_t i = 0; i < N_SHOWN; i++) {
@@ -137,7 +136,7 @@ static void test_min_p_then_temp(void **state)
 static void test_any_order(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(2);
+    source rng = source_stream(2);
     for (int round = 0; round < 50; round++) {
         samp_token_data data[N_SHOWN];
         samp_token_data_array cur = shown_array(data);
@@ -199,7 +198,7 @@ static size_t which_left(samp_token token)
 
 static void default_chain(samp_rng_kind kind)
 {
-    test_rng rng = test_rng_make(3);
+    source rng = source_stream(3);
     static samp_token_data data[N_VOCAB];
     static float copy[N_VOCAB];
     const float *logits = trace_logits();

@@ -1,8 +1,8 @@
 /* test_verify.c - drafts: the exact method gives the tokens that there are without a draft, the ratio test their
    distribution; both leave the chain as that many draws would.
      SAMP_TEST_QUICK   fewer draws: nothing is proved then */
-#define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
+#include "inside.h"
 #include "test.h"
 #include "chi_square.h"
 
@@ -11,33 +11,18 @@ enum { N = 40, MAX_DRAFT = 8 };
 
 #define ALPHA 1e-4
 
-static bool quick(void) { return getenv("SAMP_TEST_QUICK") != NULL; }
-
 /* ------------------------------------------------------------------------------------------------- chains */
-
-static int nothing_apply(samp_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    (void)cur;
-    return SAMP_OK;
-}
-static const samp_sampler_i nothing = { NULL, NULL, nothing_apply, NULL, NULL, NULL, NULL };
-static samp_sampler *make_custom(void) { return samp_init_custom(&nothing, NULL); }
-static samp_sampler *make_penalties(void) { return samp_init_penalties(10, 1.3f, 0.2f, 0.1f); }
-static samp_sampler *make_dry(void) { return samp_init_dry(NULL, 64, 0.8f, 1.75f, 1, -1, NULL, 0); }
-static samp_sampler *make_top_k(void) { return samp_init_top_k(12); }
-static samp_sampler *make_min_p(void) { return samp_init_min_p(0.05f, 1); }
 
 static const maker stages[] = { make_penalties, make_dry,  make_top_k,    make_typical,   make_top_p,   make_min_p,
                                 make_xtc,       make_temp, make_temp_ext, make_tail_free, make_softmax, make_custom };
 static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy };
 
-static samp_sampler *random_chain(test_rng *rng)
+static samp_sampler *random_chain(source *rng)
 {
     samp_sampler *chain = samp_chain_init();
     for (size_t i = 0; i < TEST_COUNT(stages); i++)
-        if (test_below(rng, 3) == 0) assert_ok(samp_chain_add(chain, stages[i]()));
-    assert_ok(samp_chain_add(chain, selectors[test_below(rng, TEST_COUNT(selectors))]()));
+        if (below(rng, 3) == 0) assert_ok(samp_chain_add(chain, stages[i]()));
+    assert_ok(samp_chain_add(chain, selectors[below(rng, TEST_COUNT(selectors))]()));
     return chain;
 }
 
@@ -54,7 +39,7 @@ static samp_sampler *usual_chain(uint64_t seed)
 /* A language model of order one: the logits behind a token. */
 static void model(samp_token last, float *logits)
 {
-    test_rng rng = test_rng_make(8000 + (uint64_t)(last + 1));
+    source rng = source_stream(8000 + (uint64_t)(last + 1));
     test_logits(&rng, logits, N, 1.8);
 }
 
@@ -73,17 +58,17 @@ static void tell(samp_sampler *chain, samp_token *story)
 }
 
 /* The same story with drafts of any length that are right, wrong, or right for a while. */
-static int tell_with_drafts(test_rng *rng, samp_sampler *chain, const samp_token *truth, samp_token *story)
+static int tell_with_drafts(source *rng, samp_sampler *chain, const samp_token *truth, samp_token *story)
 {
     int n = 0, calls = 0;
     while (n < STORY) {
         samp_token tokens[MAX_DRAFT], out[MAX_DRAFT + 1];
         float logits[(MAX_DRAFT + 1) * N];
-        size_t room = (size_t)(STORY - n - 1), most = test_below(rng, MAX_DRAFT + 1);
+        size_t room = (size_t)(STORY - n - 1), most = below(rng, MAX_DRAFT + 1);
         samp_draft draft = { room < most ? room : most, tokens, NULL, NULL, 0 };
         model(n ? story[n - 1] : -1, logits);
         for (size_t i = 0; i < draft.n; i++) {
-            tokens[i] = test_below(rng, 4) ? truth[n + (int)i] : (samp_token)test_below(rng, N);
+            tokens[i] = below(rng, 4) ? truth[n + (int)i] : (samp_token)below(rng, N);
             model(tokens[i], logits + (i + 1) * N);
         }
         int32_t a = samp_verify(chain, logits, N, &draft, SAMP_VERIFY_EXACT, out);
@@ -100,7 +85,7 @@ static int tell_with_drafts(test_rng *rng, samp_sampler *chain, const samp_token
 static void test_exact(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(8100);
+    source rng = source_stream(8100);
     int calls = 0, n = quick() ? 20 : 400;
     for (int i = 0; i < n; i++) {
         samp_token truth[STORY + 1], story[STORY + 1], after[2][STORY];
@@ -167,13 +152,13 @@ typedef struct proposal {
     double q[N];
 } proposal;
 
-static proposal make_proposal(form kind, const float *logits, test_rng *rng)
+static proposal make_proposal(form kind, const float *logits, source *rng)
 {
     proposal d;
     double sum = 0;
     memset(&d, 0, sizeof d);
     d.kind = kind;
-    for (int i = 0; i < N; i++) d.q[i] = exp(0.7 * logits[i] + 0.8 * test_normal(rng));
+    for (int i = 0; i < N; i++) d.q[i] = exp(0.7 * logits[i] + 0.8 * normal(rng));
     if (kind == SPARSE) /* the larger ones */
         for (int i = 0; i < N; i++)
             if (d.q[i] < 0.6) d.q[i] = 0;
@@ -186,7 +171,7 @@ static proposal make_proposal(form kind, const float *logits, test_rng *rng)
         d.probs[d.n_top++] = q;
     }
     for (size_t i = d.n_top; i > 1; i--) { /* in any order */
-        size_t j = test_below(rng, i);
+        size_t j = below(rng, i);
         samp_token id = d.ids[j];
         float p = d.probs[j];
         d.ids[j] = d.ids[i - 1], d.probs[j] = d.probs[i - 1];
@@ -195,9 +180,9 @@ static proposal make_proposal(form kind, const float *logits, test_rng *rng)
     return d;
 }
 
-static samp_token propose(const proposal *d, test_rng *rng)
+static samp_token propose(const proposal *d, source *rng)
 {
-    double u = test_uniform(rng);
+    double u = uniform(rng);
     samp_token i = 0;
     while (i < N - 1 && (u -= d->q[i]) >= 0) i++;
     while (d->q[i] == 0) i--;
@@ -222,7 +207,7 @@ static double ratio_draws(samp_sampler *chain, form kind, float told, long n)
     real p[3][N], overlap[2] = { 0, 0 };
     proposal d[2];
     double least = 1, tail;
-    test_rng rng = test_rng_make(8200);
+    source rng = source_stream(8200);
     for (int row = 0; row < 3; row++) {
         model(row, logits + row * N);
         target(chain, logits + row * N, p[row]);
@@ -286,7 +271,7 @@ static void test_ratio_mirostat(void **state)
     long seen[N] = { 0 };
     double sum = 0;
     int n_kept = 0;
-    test_rng rng = test_rng_make(8210);
+    source rng = source_stream(8210);
     model(1, logits);
     model(2, logits + N);
     target(chain, logits, p);
@@ -338,8 +323,8 @@ static void test_ratio_learns(void **state)
                 if (-log2(exp(l[i]) / z) <= mu) kept += exp(l[i]);
             mu -= 0.3 * (-log2(exp(l[out[row]]) / kept) - 3);
         }
-        assert_near(((sampi_sampler *)chain)->now.mu, mu, 1e-4);
-        assert_num(((sampi_sampler *)chain)->draft == NULL, 1);
+        assert_near(inside_mu(chain), mu, 1e-4);
+        assert_num(inside_drafts(chain), 0);
 
         a = samp_verify(adaptive, logits, N, &draft, SAMP_VERIFY_RATIO, out);
         for (int row = 0; row <= a; row++) { /* a past choice counts half with each new one */
@@ -347,8 +332,8 @@ static void test_ratio_learns(void **state)
             for (int i = 0; i < N; i++) z += exp(logits[row * N + i]);
             sum = 0.5 * sum + exp(logits[row * N + out[row]]) / z;
         }
-        assert_near(((sampi_sampler *)adaptive)->u.adaptive.sum, sum, 1e-5);
-        assert_num(((sampi_sampler *)adaptive)->now.pending, -1);
+        assert_near(inside_adaptive_sum(adaptive), sum, 1e-5);
+        assert_num(inside_pending(adaptive), -1);
         samp_free(chain);
         samp_free(adaptive);
     }
@@ -389,8 +374,7 @@ static void test_ratio_edges(void **state)
 static void test_ratio_executors(void **state)
 {
     (void)state;
-    static const char *const isas[] = { "scalar", "avx2", "avx512", "neon" };
-    test_rng rng = test_rng_make(8300);
+    source rng = source_stream(8300);
     for (int i = 0, n = quick() ? 30 : 1000; i < n; i++) {
         samp_sampler *chain = random_chain(&rng), *slow = samp_chain_init(), *copy;
         assert_ok(samp_chain_add(slow, make_custom()));
@@ -410,8 +394,8 @@ static void test_ratio_executors(void **state)
             for (int j = 0; j < N; j++) ids[k * N + j] = (samp_token)j;
         }
         int32_t a = samp_verify(slow, logits, N, &draft, SAMP_VERIFY_RATIO, out);
-        for (size_t k = 0; k < TEST_COUNT(isas); k++) {
-            if (samp_isa_force(isas[k]) != SAMP_OK) continue;
+        for (int k = 0; samp_isa_list(k); k++) {
+            assert_ok(samp_isa_force(samp_isa_list(k)));
             copy = samp_clone(chain);
             assert_num(samp_verify(copy, logits, N, &draft, SAMP_VERIFY_RATIO, again), a);
             assert_memory_equal(out, again, sizeof out);
@@ -427,7 +411,7 @@ static void test_ratio_executors(void **state)
 static void test_ratio_greedy(void **state)
 {
     (void)state;
-    test_rng rng = test_rng_make(8400);
+    source rng = source_stream(8400);
     for (int i = 0; i < 200; i++) {
         float logits[3 * N];
         samp_token tokens[2], a[3], b[3];
@@ -466,7 +450,7 @@ static void test_ratio_bits(void **state)
         uint32_t key[2] = { (uint32_t)seed, (uint32_t)(seed >> 32) }, r[4];
         uint32_t counter[4] = { (uint32_t)position, 0, (0x100 + 1) << 16, 0 };
         static const samp_token rest[3] = { 0, 1, 3 };
-        sampi_philox(counter, key, r);
+        inside_philox(counter, key, r);
         bool accept = r[1] >> 30 == 0; /* below a quarter */
         accepted += accept;
         assert_ok(samp_set_position(dist, position));

@@ -8,27 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../source.h"
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MAX_SIZE = 1 << 16 };
 static uint8_t input[MAX_SIZE];
 
-static uint64_t next(uint64_t *state)
-{
-    uint64_t x = (*state += 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
 /* Input number i of a seed: up to 400 bytes, a part of them small. */
 static size_t make_input(uint64_t seed, uint64_t i)
 {
     uint64_t state = seed * 0xd1342543de82ef95u + i;
-    size_t size = (size_t)(next(&state) % 400);
-    unsigned small = (unsigned)(next(&state) % 4);
+    size_t size = (size_t)(splitmix64(&state) % 400);
+    unsigned small = (unsigned)(splitmix64(&state) % 4);
     for (size_t k = 0; k < size; k++) {
-        uint64_t x = next(&state);
+        uint64_t x = splitmix64(&state);
         input[k] = (uint8_t)((x >> 8) % 4 < small ? x % 16 : x);
     }
     return size;
@@ -83,12 +77,10 @@ int main(int argc, char **argv)
             failed = write_input(dir, seed, i);
             continue;
         }
-        if (i % 1000 == 0)
-            fprintf(stderr, "-s %llu, input %llu\n", (unsigned long long)seed, (unsigned long long)i);
+        if (i % 1000 == 0) fprintf(stderr, "-s %llu, input %llu\n", (unsigned long long)seed, (unsigned long long)i);
         LLVMFuzzerTestOneInput(input, make_input(seed, i));
     }
     if (!failed)
-        printf("%d files and %llu random inputs: no difference\n", n_files,
-               dir ? 0ull : (unsigned long long)count);
+        printf("%d files and %llu random inputs: no difference\n", n_files, dir ? 0ull : (unsigned long long)count);
     return failed;
 }

@@ -10,7 +10,7 @@
 #endif
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
-#include "case.h"
+#include "../case.h"
 
 enum { FUZZ_LONGEST = 700, FUZZ_STEPS = 4 };
 
@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static player p;
     source s = source_bytes(data, size);
     if (!p.work) {
-        real_rows_load("tests/data/real_rows.f16");
+        real_rows_load(REAL_ROWS_PATH);
         if (!player_make(&p, isa_all(), FUZZ_LONGEST)) abort();
     }
     size_t n = make_length(&s, FUZZ_LONGEST);

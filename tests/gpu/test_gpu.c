@@ -18,7 +18,7 @@ static void run_teams(const void *args, uint32_t n);
 #define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
-#include "../fuzz/case.h"
+#include "../case.h"
 
 enum {
     LONGEST = 140000,
@@ -32,12 +32,6 @@ enum {
 static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 };
 static int device;
 static bool on_device, no_kernels;
-
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
-}
 
 /* ------------------------------------------------------------------------------- teams on the host: one by one, or
    as threads at once, as on a device where they wait for each other */
@@ -76,24 +70,13 @@ static void run_teams(const void *args, uint32_t n)
 
 /* ---------------------------------------------------------------------------------------------- rows as dtypes */
 
-static uint16_t half_of_float(float x)
-{
-    uint32_t u = bits_of(x), sign = u >> 16 & 0x8000;
-    float a = fabsf(x);
-    if (x != x) return (uint16_t)(sign | 0x7E00);
-    if (a >= 65520.0f) return (uint16_t)(sign | 0x7C00);
-    if (a < 6.103515625e-5f) return (uint16_t)(sign | (uint32_t)(a * 16777216.0f + 0.5f));
-    u = (u & 0x7FFFFFFF) + 0xFFF + (u >> 13 & 1);
-    return (uint16_t)(sign | ((u >> 13) - (112 << 10)));
-}
-
 static void store(samp_dtype dtype, void *data, size_t i, float x)
 {
     uint16_t *h = (uint16_t *)data;
     if (dtype == SAMP_F32) ((float *)data)[i] = x;
     if (dtype == SAMP_F64) ((double *)data)[i] = (double)x * (1.0 + 1e-9); /* rounds back to x, or near it */
-    if (dtype == SAMP_F16) h[i] = half_of_float(x);
-    if (dtype == SAMP_BF16) h[i] = (uint16_t)(bits_of(x) >> 16 | (x != x ? 0x40 : 0));
+    if (dtype == SAMP_F16) h[i] = half_of((double)x);
+    if (dtype == SAMP_BF16) h[i] = brain_of(x);
 }
 
 static float load(samp_dtype dtype, const void *data, size_t i)
@@ -101,7 +84,7 @@ static float load(samp_dtype dtype, const void *data, size_t i)
     const uint16_t *h = (const uint16_t *)data;
     if (dtype == SAMP_F32) return ((const float *)data)[i];
     if (dtype == SAMP_F64) return (float)((const double *)data)[i];
-    return dtype == SAMP_F16 ? float_of_half(h[i]) : float_from((uint32_t)h[i] << 16);
+    return dtype == SAMP_F16 ? float_of_half(h[i]) : float_of_brain(h[i]);
 }
 
 /* --------------------------------------------------------------------------------------------------- the stage */
@@ -124,7 +107,7 @@ static bool stage_make(stage *t)
 {
     isa_list isa = isa_all();
     memset(t, 0, sizeof *t);
-    if (!real_rows) real_rows_load("tests/data/real_rows.f16");
+    real_rows_load(REAL_ROWS_PATH);
     t->data = (char *)malloc(MAX_CELLS * 8);
     t->mask = (uint32_t *)malloc(MAX_CELLS * 4);
     t->row = (float *)malloc(LONGEST * sizeof(float));
@@ -197,7 +180,7 @@ static void ask_logprobs(stage *t, size_t n_rows)
         for (int k = 0; k < 2; k++) {
             const int32_t most = percent(&s, 3) ? TOP_ROOM : percent(&s, 30) ? MOST_TOP : 12;
             const int32_t n_top = percent(&s, 10) ? most : percent(&s, 15) ? 0 : (int32_t)below(&s, (uint64_t)most);
-            const double cumulative = normal(&s);
+            const double cumulative = normal_fast(&s);
             for (int side = 0; side < 2; side++) {
                 samp_logprob *top = t->top + (((size_t)side * MAX_ROWS + r) * 2 + (size_t)k) * TOP_ROOM;
                 const samp_logprob none = { -7, -7, -7.0f };
@@ -318,7 +301,7 @@ static void make_batch(stage *t, source *s, int type, samp_logits *l, int32_t *i
 /* Rows of f32, packed: n normal numbers. */
 static void make_normal(stage *t, source *s, size_t n, float scale)
 {
-    for (size_t i = 0; i < n; i++) store(SAMP_F32, t->data, i, (float)normal(s) * scale);
+    for (size_t i = 0; i < n; i++) store(SAMP_F32, t->data, i, (float)normal_fast(s) * scale);
 }
 
 /* ------------------------------------------------------------------------------------------------------- tests */
@@ -373,7 +356,8 @@ static bool random_batches(void)
 {
     stage t;
     bool good = stage_make(&t);
-    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", on_device ? 6000 : 4000), failed = 0;
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", on_device ? 6000 : 4000),
+             failed = 0;
     for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_case(&t, seed + i);
     return stage_free(&t, good && !failed, "random batches");
 }
@@ -383,7 +367,7 @@ static void *random_batches_of(void *seed)
 {
     stage t;
     bool good = stage_make(&t);
-    uint64_t n = setting("SAMP_TEST_CASES", 400) / 4 + 1;
+    uint64_t n = env_setting("SAMP_TEST_CASES", 400) / 4 + 1;
     for (uint64_t i = 0; i < n && good; i++) good = one_case(&t, *(const uint64_t *)seed + i);
     return stage_free(&t, good, "one of several threads") ? seed : NULL;
 }
@@ -394,7 +378,7 @@ static bool threads(void)
     pthread_t thread[THREADS];
     uint64_t seed[THREADS];
     bool good = true;
-    real_rows_load("tests/data/real_rows.f16");
+    real_rows_load(REAL_ROWS_PATH);
     for (int i = 0; i < THREADS; i++) {
         seed[i] = 7000000 + 100000 * (uint64_t)i;
         if (pthread_create(&thread[i], NULL, random_batches_of, &seed[i])) abort();
@@ -429,7 +413,7 @@ static bool waiting_teams(void)
         return true;
     }
     bool good = stage_make(&t);
-    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 20, failed = 0;
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", 4000) / 20, failed = 0;
     for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_waiting(&t, seed + i);
     return stage_free(&t, good && !failed, "waiting teams");
 }
@@ -441,7 +425,7 @@ static bool smallest_shapes(void)
     static const size_t lengths[] = { 1, 2, 3, 31, 32, 33, 63, 255, 1023, 1024, 1025, 2047, 2048, 2049, 4097 };
     stage t;
     bool good = stage_make(&t);
-    uint64_t seed = setting("SAMP_TEST_SEED", 1);
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1);
     for (size_t i = 0; i < CASE_COUNT(lengths) && good; i++)
         for (int kind = 0; kind < N_KINDS * 3 && good; kind++) {
             source s = source_seed(seed + i * 1000 + (uint64_t)kind);
@@ -507,7 +491,7 @@ static bool sigma_at_the_cut(void)
         l.n_rows = 1;
         l.n_vocab = 1100 + below(&s, 400);
         for (size_t k = 0; k < l.n_vocab; k++) {
-            x[k] = (float)normal(&s);
+            x[k] = (float)normal_fast(&s);
             store(SAMP_F32, t.data, k, x[k]);
             sum += (double)x[k];
             squares += (double)x[k] * (double)x[k];
@@ -559,8 +543,8 @@ static bool long_rows(void)
                 t.steps[r] = chain;
                 t.fast[r] = samp_clone(chain);
                 for (size_t i = 0; i < l.n_vocab; i++) {
-                    float x = kind == 2 ? 1.0f : (float)normal(&s) * (kind ? 1.0f : 3.0f);
-                    if (kind == 3 && real_rows) x = float_of_half(real_rows[r * REAL_WIDTH + i]);
+                    float x = kind == 2 ? 1.0f : (float)normal_fast(&s) * (kind ? 1.0f : 3.0f);
+                    if (kind == 3 && real_rows) x = real_logit(r * REAL_WIDTH + i);
                     store(SAMP_F32, t.data, r * l.n_vocab + i, x);
                 }
             }
@@ -823,7 +807,7 @@ static bool chain_in_a_chain(void)
     l.n_rows = 1;
     for (int round = 0; round < 40 && good; round++) {
         samp_token token;
-        for (size_t k = 0; k < l.n_vocab; k++) t.row[k] = (float)normal(&s);
+        for (size_t k = 0; k < l.n_vocab; k++) t.row[k] = (float)normal_fast(&s);
         samp_sampler *row = samp_chain_get(outer[0], 0);
         good = samp_gpu_sample_batch(t.gpu[0], &row, &l, &token) == SAMP_OK &&
                token == samp_sample(samp_chain_get(outer[1], 0), t.row, l.n_vocab) &&
@@ -1056,7 +1040,7 @@ static bool users(void)
 {
     stage t;
     bool good = stage_make(&t);
-    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 8, failed = 0;
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", 4000) / 8, failed = 0;
     for (uint64_t i = 0; i < n && good && failed < 5; i++) {
         source s = source_seed(seed + i);
         size_t n_vocab = 1 + below(&s, percent(&s, 80) ? 400 : 4000), n_rows = 1 + below(&s, 5);
@@ -1075,7 +1059,7 @@ static bool logprobs(void)
 {
     stage t;
     bool good = stage_make(&t);
-    uint64_t seed = setting("SAMP_TEST_SEED", 1), n = setting("SAMP_TEST_CASES", 4000) / 2 + 1, failed = 0;
+    uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", 4000) / 2 + 1, failed = 0;
     t.with_logprobs = true;
     for (uint64_t i = 0; i < n && good && failed < 5; i++) failed += !one_case(&t, seed + i);
     for (uint64_t i = 0; i < n / 10 && good && failed < 5; i++) failed += !one_waiting(&t, seed + i);
@@ -1138,15 +1122,6 @@ static bool plan_is(const samp_gpu *gpu, samp_sampler *chain, const char *want)
     if (!same) printf("  the plan is \"%s\", not \"%s\"\n", text, want);
     samp_free(chain);
     return same;
-}
-
-static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
-{
-    samp_sampler *chain = samp_chain_init();
-    if (a) samp_chain_add(chain, a);
-    if (b) samp_chain_add(chain, b);
-    if (c) samp_chain_add(chain, c);
-    return chain;
 }
 
 static bool plans(void)

@@ -385,40 +385,40 @@ typedef struct test_case {
     row_shape row; /* its likely tokens are accepted often, so that tokens repeat */
 } test_case;
 
-static size_t random_min_keep(rng *r, int32_t n)
+static size_t random_min_keep(source *r, int32_t n)
 {
-    double u = unit(r);
+    double u = uniform(r);
     return u < 0.4 ? 0 : u < 0.7 ? 1 : u < 0.9 ? (size_t)between(r, 2, 10) : (size_t)between(r, 1, n + 2);
 }
 
 /* Of the probability: top_p, typical. */
-static float random_share(rng *r)
+static float random_share(source *r)
 {
-    double u = unit(r);
+    double u = uniform(r);
     return u < 0.1   ? 1.0f
            : u < 0.2 ? PICK(r, 1e-6f, 0.001f, 0.01f)
            : u < 0.3 ? PICK(r, 0.99f, 0.999f, 0.9999f, 0.9999999f)
            : u < 0.7 ? PICK(r, 0.1f, 0.3f, 0.5f, 0.8f, 0.9f, 0.95f)
-                     : uniform(r, 0.001, 0.999);
+                     : float_between(r, 0.001, 0.999);
 }
 
-static float random_temp(rng *r, bool allow_zero)
+static float random_temp(source *r, bool allow_zero)
 {
-    double u = unit(r);
+    double u = uniform(r);
     if (allow_zero && u < 0.1) return 0;
     return u < 0.2   ? 1.0f
            : u < 0.5 ? PICK(r, 0.5f, 0.7f, 0.8f, 1.5f, 2.0f)
            : u < 0.6 ? PICK(r, 0.001f, 0.01f, 10.0f, 100.0f)
-                     : uniform(r, 0.1, 2.0);
+                     : float_between(r, 0.1, 2.0);
 }
 
-static void random_bias(rng *r, const test_case *c, spec *s, bool first, report *rep)
+static void random_bias(source *r, const test_case *c, spec *s, bool first, report *rep)
 {
     s->n_bias = chance(r, 0.1) ? 0 : between(r, 1, 8);
     for (int i = 0; i < s->n_bias; i++) {
         samp_logit_bias *b = &s->bias[i];
-        b->token = chance(r, 0.3) ? c->row.likely[below(r, c->row.n_likely)] : below(r, c->row.n);
-        b->bias = chance(r, 0.2) ? PICK(r, 100.0f, -100.0f, 0.0f, 1e-3f) : uniform(r, -5, 5);
+        b->token = chance(r, 0.3) ? c->row.likely[index_below(r, c->row.n_likely)] : index_below(r, c->row.n);
+        b->bias = chance(r, 0.2) ? PICK(r, 100.0f, -100.0f, 0.0f, 1e-3f) : float_between(r, -5, 5);
         /* Banning is for a chain's first sampler and long rows, else it might mask the last token left. */
         if (first && c->row.n > 64 && c->row.masked == 0 && chance(r, 0.1)) b->bias = -INFINITY;
         for (int j = 0; j < i && !first; j++) {
@@ -430,26 +430,27 @@ static void random_bias(rng *r, const test_case *c, spec *s, bool first, report 
     }
 }
 
-static void random_dry(rng *r, const test_case *c, spec *s)
+static void random_dry(source *r, const test_case *c, spec *s)
 {
-    s->x = chance(r, 0.1) ? 0.0f : chance(r, 0.5) ? PICK(r, 0.5f, 0.8f, 1.0f, 2.0f) : uniform(r, 0.01, 2);
-    s->y = chance(r, 0.1) ? 1.0f : chance(r, 0.5) ? 1.75f : uniform(r, 1, 2.2);
+    s->x = chance(r, 0.1) ? 0.0f : chance(r, 0.5) ? PICK(r, 0.5f, 0.8f, 1.0f, 2.0f) : float_between(r, 0.01, 2);
+    s->y = chance(r, 0.1) ? 1.0f : chance(r, 0.5) ? 1.75f : float_between(r, 1, 2.2);
     s->a = chance(r, 0.5) ? 2 : between(r, 0, 5);
     s->b = chance(r, 0.1) ? 0 : chance(r, 0.3) ? -1 : between(r, 1, 100);
     s->n_breakers = between(r, 0, 3);
     for (int i = 0; i < s->n_breakers; i++) {
         s->breaker_len[i] = chance(r, 0.6) ? 1 : between(r, 2, 3);
         for (int j = 0; j < s->breaker_len[i]; j++)
-            s->breaker[i][j] = chance(r, 0.7) ? c->row.likely[below(r, c->row.n_likely)] : below(r, c->row.n);
+            s->breaker[i][j] = chance(r, 0.7) ? c->row.likely[index_below(r, c->row.n_likely)]
+                                              : index_below(r, c->row.n);
     }
 }
 
-static void random_sampler(rng *r, const test_case *c, spec *s, kind k, bool first, report *rep)
+static void random_sampler(source *r, const test_case *c, spec *s, kind k, bool first, report *rep)
 {
     memset(s, 0, sizeof *s);
     s->kind = k;
-    s->seed = (uint32_t)(next64(r) % 0xffffffff); /* 2^32 - 1 means "random" to the peer */
-    if (chance(r, 0.1)) s->seed = (uint32_t)below(r, 2);
+    s->seed = (uint32_t)(choose(r, 8) % 0xffffffff); /* 2^32 - 1 means "random" to the peer */
+    if (chance(r, 0.1)) s->seed = (uint32_t)index_below(r, 2);
     s->min_keep = random_min_keep(r, c->row.n);
     switch (k) {
         case LOGIT_BIAS: random_bias(r, c, s, first, rep); break;
@@ -458,14 +459,14 @@ static void random_sampler(rng *r, const test_case *c, spec *s, kind k, bool fir
             s->a = chance(r, 0.1) ? 0 : chance(r, 0.4) ? 64 : between(r, 1, 200);
             s->x = chance(r, 0.3)   ? 1.0f
                    : chance(r, 0.4) ? PICK(r, 0.1f, 1.05f, 1.1f, 1.3f, 10.0f)
-                                    : uniform(r, 0.5, 2);
-            s->y = chance(r, 0.4) ? 0.0f : uniform(r, -1, 2);
-            s->z = chance(r, 0.4) ? 0.0f : uniform(r, -1, 2);
+                                    : float_between(r, 0.5, 2);
+            s->y = chance(r, 0.4) ? 0.0f : float_between(r, -1, 2);
+            s->z = chance(r, 0.4) ? 0.0f : float_between(r, -1, 2);
             break;
         case TOP_N_SIGMA:
             s->x = chance(r, 0.1)   ? PICK(r, -1.0f, 0.0f)
                    : chance(r, 0.1) ? PICK(r, 0.01f, 100.0f)
-                                    : uniform(r, 0.1, 4);
+                                    : float_between(r, 0.1, 4);
             break;
         case TOP_K:
             s->a = chance(r, 0.1)   ? between(r, -1, 0)
@@ -480,28 +481,28 @@ static void random_sampler(rng *r, const test_case *c, spec *s, kind k, bool fir
             s->x = chance(r, 0.1)   ? 0.0f
                    : chance(r, 0.1) ? 1.0f
                    : chance(r, 0.3) ? PICK(r, 1e-6f, 0.001f, 0.02f, 0.05f, 0.1f)
-                                    : uniform(r, 0, 1);
+                                    : float_between(r, 0, 1);
             break;
         case XTC:
-            s->x = chance(r, 0.1) ? 0.0f : chance(r, 0.3) ? 1.0f : uniform(r, 0, 1);
-            s->y = chance(r, 0.3) ? 0.1f : uniform(r, 0, 0.3);
+            s->x = chance(r, 0.1) ? 0.0f : chance(r, 0.3) ? 1.0f : float_between(r, 0, 1);
+            s->y = chance(r, 0.3) ? 0.1f : float_between(r, 0, 0.3);
             if (chance(r, 0.1)) s->y = PICK(r, 0.0f, 0.5f, 0.6f, 1.0f);
             break;
         case TEMP: s->x = random_temp(r, true); break;
         case TEMP_EXT:
             s->x = random_temp(r, true);
-            s->y = chance(r, 0.3) ? 0.0f : chance(r, 0.3) ? s->x : uniform(r, 0, 2);
+            s->y = chance(r, 0.3) ? 0.0f : chance(r, 0.3) ? s->x : float_between(r, 0, 2);
             s->z = chance(r, 0.5) ? 1.0f : PICK(r, 0.0f, 0.3f, 0.5f, 2.0f, 5.0f);
             break;
         case MIROSTAT:
         case MIROSTAT_V2:
-            s->x = chance(r, 0.3) ? 5.0f : chance(r, 0.1) ? PICK(r, 0.0f, 20.0f) : uniform(r, 0.1, 10);
-            s->y = chance(r, 0.3) ? 0.1f : chance(r, 0.1) ? PICK(r, 0.0f, 3.0f) : uniform(r, 0, 1);
+            s->x = chance(r, 0.3) ? 5.0f : chance(r, 0.1) ? PICK(r, 0.0f, 20.0f) : float_between(r, 0.1, 10);
+            s->y = chance(r, 0.3) ? 0.1f : chance(r, 0.1) ? PICK(r, 0.0f, 3.0f) : float_between(r, 0, 1);
             s->a = chance(r, 0.5) ? 100 : between(r, 2, 200);
             break;
         case ADAPTIVE_P:
-            s->x = chance(r, 0.1) ? -1.0f : chance(r, 0.1) ? PICK(r, 0.0f, 1.0f) : uniform(r, 0, 1);
-            s->y = chance(r, 0.1) ? PICK(r, 0.0f, 0.99f) : uniform(r, 0, 0.99);
+            s->x = chance(r, 0.1) ? -1.0f : chance(r, 0.1) ? PICK(r, 0.0f, 1.0f) : float_between(r, 0, 1);
+            s->y = chance(r, 0.1) ? PICK(r, 0.0f, 0.99f) : float_between(r, 0, 0.99);
             break;
         default: break;
     }
@@ -516,7 +517,7 @@ static bool in_place(kind k)
 /* A chain ends with a sampler that selects, seldom followed by some that keep every token in its place.
  * Others that select may stand anywhere. adaptive_p makes exact ties of small probabilities: nothing that
  * sorts comes after it. */
-static void random_chain(rng *r, test_case *c, report *rep)
+static void random_chain(source *r, test_case *c, report *rep)
 {
     kind k = LOGIT_BIAS;
     bool only_in_place = false;
@@ -540,9 +541,9 @@ static void random_chain(rng *r, test_case *c, report *rep)
     }
 }
 
-static int32_t random_vocab(rng *r)
+static int32_t random_vocab(source *r)
 {
-    double u = unit(r);
+    double u = uniform(r);
     return u < 0.03   ? 1
            : u < 0.10 ? between(r, 2, 8)
            : u < 0.70 ? log_between(r, 8, 1024)
@@ -568,19 +569,19 @@ static bool may_run_whole(const test_case *c)
 
 static void make_case(test_case *c, uint64_t seed, bool ties, report *rep)
 {
-    rng r = rng_make(seed, 0);
+    source r = source_two(seed, 0);
     int32_t most;
     memset(c, 0, sizeof *c);
     c->seed = seed;
-    c->row.n = ties ? log_between(&r, 64, ROW_WIDTH) : random_vocab(&r);
+    c->row.n = ties ? log_between(&r, 64, REAL_WIDTH) : random_vocab(&r);
     most = 300000 / c->row.n;
     c->n_tokens = between(&r, 1, most < 1 ? 1 : most > MAX_TOKENS ? MAX_TOKENS : most);
-    c->row.kind = ties ? ROW_REAL_TIES : (row_kind)below(&r, ROW_REAL_TIES);
-    if (c->row.kind == ROW_REAL && c->row.n > ROW_WIDTH) c->row.kind = ROW_PEAKED;
+    c->row.kind = ties ? ROW_REAL_TIES : (row_kind)index_below(&r, ROW_REAL_TIES);
+    if (c->row.kind == ROW_REAL && c->row.n > REAL_WIDTH) c->row.kind = ROW_PEAKED;
     c->row.scale = c->row.kind != ROW_NORMAL ? 2.2 : PICK(&r, 0.01f, 0.5f, 1.0f, 2.2f, 5.0f, 20.0f);
-    c->row.masked = chance(&r, 0.75) ? 0 : chance(&r, 0.5) ? uniform(&r, 0, 1) : 1 - pow(unit(&r), 4);
+    c->row.masked = chance(&r, 0.75) ? 0 : chance(&r, 0.5) ? float_between(&r, 0, 1) : 1 - pow(uniform(&r), 4);
     c->row.n_likely = between(&r, 1, 6);
-    for (int i = 0; i < c->row.n_likely; i++) c->row.likely[i] = below(&r, c->row.n);
+    for (int i = 0; i < c->row.n_likely; i++) c->row.likely[i] = index_below(&r, c->row.n);
     random_chain(&r, c, rep);
     c->way = ties ? TIES : chance(&r, 0.3) && may_run_whole(c) ? WHOLE : STEP;
 }
@@ -981,19 +982,19 @@ static void do_accept(run *t, samp_token token)
 }
 
 /* Between two tokens: prompt tokens, a reset, a clone. Never depends on what was sampled. */
-static void do_events(run *t, rng *r)
+static void do_events(run *t, source *r)
 {
     const test_case *c = t->c;
     if (chance(r, t->at_token ? 0.05 : 0.5))
         for (int i = between(r, 1, t->at_token ? 8 : 40); i > 0; i--)
-            do_accept(t, chance(r, 0.8) ? c->row.likely[below(r, c->row.n_likely)] : below(r, c->row.n));
+            do_accept(t, chance(r, 0.8) ? c->row.likely[index_below(r, c->row.n_likely)] : index_below(r, c->row.n));
     if (chance(r, 0.03)) {
         samp_reset(t->our_chain);
         t->peer->reset(t->peer_chain);
         t->rep->resets++;
     }
     if (chance(r, 0.04)) do_clone(t, chance(r, 0.7));
-    if (t->at_token && chance(r, 0.2)) do_accept(t, c->row.likely[below(r, c->row.n_likely)]);
+    if (t->at_token && chance(r, 0.2)) do_accept(t, c->row.likely[index_below(r, c->row.n_likely)]);
 }
 
 static bool build_chains(run *t)
@@ -1027,7 +1028,7 @@ static void run_case(run *t, const test_case *c)
     t->rep->masked_rows += c->row.masked > 0;
     if (build_chains(t)) {
         for (; t->at_token < c->n_tokens; t->at_token++) {
-            rng r = rng_make(c->seed, (uint64_t)t->at_token + 1);
+            source r = source_two(c->seed, (uint64_t)t->at_token + 1);
             samp_token token;
             do_events(t, &r);
             make_row(&c->row, &r, t->row);
@@ -1268,7 +1269,6 @@ int main(int argc, char **argv)
     if (!fine) printf("a process of the comparison died\n");
     if (fine && !o.mutant && !o.has_case) fine = mutants_caught(&o, &peer);
     fine &= !differences(rep);
-    free(real_rows);
     free(rep);
     return !fine;
 }

@@ -276,7 +276,7 @@ static real distance_of(const row *r, test t, const param *a)
 
 /* ------------------------------------------------------------------------------------------ the two sides */
 
-static void random_param(rng *g, test t, const row *r, param *a)
+static void random_param(source *g, test t, const row *r, param *a)
 {
     memset(a, 0, sizeof *a);
     switch (t) {
@@ -286,20 +286,20 @@ static void random_param(rng *g, test t, const row *r, param *a)
         case TAIL_FREE:
             a->x = chance(g, 0.3)   ? PICK(g, 0.5f, 0.9f, 0.95f, 0.99f)
                    : chance(g, 0.2) ? PICK(g, 0.01f, 0.999f, 0.9999f)
-                                    : uniform(g, 0.01, 0.999);
+                                    : float_between(g, 0.01, 0.999);
             break;
-        case MIN_P: a->x = chance(g, 0.3) ? PICK(g, 0.001f, 0.02f, 0.05f, 0.1f) : uniform(g, 0.001, 1); break;
+        case MIN_P: a->x = chance(g, 0.3) ? PICK(g, 0.001f, 0.02f, 0.05f, 0.1f) : float_between(g, 0.001, 1); break;
         case XTC:
             a->x = 1;
-            a->y = chance(g, 0.3) ? 0.1f : uniform(g, 0.0001, 0.3);
+            a->y = chance(g, 0.3) ? 0.1f : float_between(g, 0.0001, 0.3);
             break;
-        case TOP_N_SIGMA: a->x = chance(g, 0.3) ? 1.0f : uniform(g, 0.1, 4); break;
+        case TOP_N_SIGMA: a->x = chance(g, 0.3) ? 1.0f : float_between(g, 0.1, 4); break;
         case MIROSTAT:
-        case MIROSTAT_V2: a->x = chance(g, 0.3) ? 5.0f : uniform(g, 0.1, 8); break;
+        case MIROSTAT_V2: a->x = chance(g, 0.3) ? 5.0f : float_between(g, 0.1, 8); break;
         case TEMP_EXT:
-            a->x = uniform(g, 0.1, 2);
-            a->y = uniform(g, 0.05, 2);
-            a->z = chance(g, 0.5) ? 1.0f : uniform(g, 0.2, 3);
+            a->x = float_between(g, 0.1, 2);
+            a->y = float_between(g, 0.05, 2);
+            a->z = chance(g, 0.5) ? 1.0f : float_between(g, 0.2, 3);
             break;
         default: break;
     }
@@ -400,7 +400,7 @@ typedef struct options {
 } options;
 
 /* All samplers on one row, each with parameters of its own. `data` is room for the candidates. */
-static void one_row(row *r, rng *g, samp_token_data *data, const llama_peer *peer, const options *o,
+static void one_row(row *r, source *g, samp_token_data *data, const llama_peer *peer, const options *o,
                     tally ours[N_TESTS], tally theirs[N_TESTS])
 {
     samp_token_data_array cur;
@@ -466,13 +466,13 @@ static bool parse(options *o, int argc, char **argv)
     return true;
 }
 
-static int32_t random_size(rng *g)
+static int32_t random_size(source *g)
 {
-    double u = unit(g);
+    double u = uniform(g);
     return u < 0.02   ? between(g, 1, 3)
            : u < 0.9  ? log_between(g, 4, 4096)
-           : u < 0.99 ? log_between(g, 4096, ROW_WIDTH)
-                      : log_between(g, ROW_WIDTH, 131072);
+           : u < 0.99 ? log_between(g, 4096, REAL_WIDTH)
+                      : log_between(g, REAL_WIDTH, 131072);
 }
 
 int main(int argc, char **argv)
@@ -502,11 +502,11 @@ int main(int argc, char **argv)
     r.ref = malloc(n * sizeof *r.ref);
 
     for (uint64_t i = 0; i < o.rows; i++) {
-        rng g = rng_make(o.seed, i);
-        row_shape shape = { .kind = (row_kind)below(&g, ROW_REAL_TIES), .n = random_size(&g) };
-        if (shape.n > ROW_WIDTH && shape.kind == ROW_REAL) shape.kind = ROW_PEAKED;
+        source g = source_two(o.seed, i);
+        row_shape shape = { .kind = (row_kind)index_below(&g, ROW_REAL_TIES), .n = random_size(&g) };
+        if (shape.n > REAL_WIDTH && shape.kind == ROW_REAL) shape.kind = ROW_PEAKED;
         shape.scale = shape.kind == ROW_NORMAL ? PICK(&g, 0.01f, 0.5f, 1.0f, 2.2f, 5.0f, 20.0f) : 0;
-        shape.masked = chance(&g, 0.8) ? 0 : uniform(&g, 0, 1);
+        shape.masked = chance(&g, 0.8) ? 0 : float_between(&g, 0, 1);
         r.n = shape.n;
         make_row(&shape, &g, r.logit);
         one_row(&r, &g, data, &peer, &o, ours, theirs);

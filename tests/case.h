@@ -2,8 +2,8 @@
 
    The definition of a token is the array of all candidates, taken through the samplers one by one
    (samp_apply). What users call, samp_sample and samp_draw, may go any other way to the same token. A case is
-   a chain and a handful of rows, made from random numbers (tests/test_fused.c) or from a fuzzer's bytes
-   (fuzz_chain.c); play() takes it through the definition and, with every instruction set, through
+   a chain and a handful of rows, made from random numbers (test_fast.c) or from a fuzzer's bytes
+   (fuzz/fuzz_chain.c); play() takes it through the definition and, with every instruction set, through
    samp_sample, and compares each token or status, and the state that the samplers are left in.
 
    Rows lie where a kernel that reads beyond them is found out: against a page that can't be read, or between
@@ -24,12 +24,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "floats.h"
+#include "source.h"
+
 #define CASE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* ------------------------------------------------------------------------------------------ instruction sets
-   Numbered in this order; without run-time dispatch there is one, the compiler's. */
+/* ------------------------------------------------------------------------------------------ instruction sets */
 
-enum { ISA_MAX = 4 };
+enum { ISA_MAX = SAMPI_N_KERNELS };
 
 typedef const sampi_kernels *isa_table;
 
@@ -42,14 +44,19 @@ typedef struct isa_list {
 __attribute__((unused)) static isa_list isa_all(void)
 {
     isa_list list = { 0, { NULL }, { NULL } };
-    static const char *const known[ISA_MAX] = { "scalar", "avx2", "avx512", "neon" };
-    for (int i = 0; i < ISA_MAX; i++) {
-        if (samp_isa_force(known[i]) != SAMP_OK) continue;
-        list.name[list.n] = known[i];
-        list.table[list.n++] = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
+    for (const char *name; (name = samp_isa_list(list.n)) != NULL; list.n++) {
+        samp_isa_force(name);
+        list.name[list.n] = name;
+        list.table[list.n] = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
     }
     samp_isa_force(NULL);
     return list;
+}
+
+__attribute__((unused)) static isa_list isa_one(const isa_list *from, int i)
+{
+    isa_list one = { 1, { from->name[i] }, { from->table[i] } };
+    return one;
 }
 
 /* What samp_isa_force does, but for asking the CPU, which takes a virtual machine 20 us each time. */
@@ -58,78 +65,10 @@ static void isa_use(const isa_list *list, int i)
     __atomic_store_n(&sampi_chosen, list->table[i], __ATOMIC_RELEASE);
 }
 
-/* --------------------------------------------------------------------------------------------------- choices
-   Where a case comes from: a seed, or bytes. Bytes that have run out are zeros, so every input is a case. */
-
-typedef struct source {
-    uint64_t state;
-    const uint8_t *bytes; /* NULL: splitmix64 from state */
-    size_t left;
-} source;
-
-static source source_seed(uint64_t seed)
-{
-    source s = { seed * 0xd1342543de82ef95u + 0x632be59bd9b4e019u, NULL, 0 };
-    return s;
-}
-
-__attribute__((unused)) static source source_bytes(const uint8_t *bytes, size_t n)
-{
-    source s = { 0, bytes, n };
-    return s;
-}
-
-/* A random number that only the low n_bytes of which are going to be used. */
-static uint64_t choose(source *s, int n_bytes)
-{
-    uint64_t x = 0;
-    if (s->bytes) {
-        for (int i = 0; i < n_bytes && s->left; i++, s->left--) x |= (uint64_t)*s->bytes++ << 8 * i;
-        return x;
-    }
-    x = (s->state += 0x9e3779b97f4a7c15u);
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
-
-static uint64_t below(source *s, uint64_t n) /* n >= 1 */
-{
-    int n_bytes = n <= 1 << 8 ? 1 : n <= 1 << 16 ? 2 : n <= (uint64_t)1 << 32 ? 4 : 8;
-    return choose(s, n_bytes) % n;
-}
-
-static bool percent(source *s, unsigned p) { return below(s, 100) < p; }
-
-static double unit(source *s) { return (double)(choose(s, 2) & 0xFFFF) / 65536.0; } /* [0, 1), coarse */
-
-/* Nearly normal: four 16-bit uniforms. */
-static double normal(source *s)
-{
-    uint64_t u = choose(s, 8);
-    uint64_t sum = (u & 0xFFFF) + (u >> 16 & 0xFFFF) + (u >> 32 & 0xFFFF) + (u >> 48);
-    return ((double)sum / 65536.0 - 2.0) * 1.7320508;
-}
-
-/* An endless source of its own, for what needs more numbers than a fuzzer has bytes. */
-static source split(source *s) { return source_seed(choose(s, 4) ^ (s->bytes ? 0 : s->state)); }
+/* ----------------------------------------------------------------------------------------------- choices */
 
 static float pick_float(source *s, const float *from, size_t n) { return from[below(s, n)]; }
 #define PICK(s, ...) pick_float(s, (const float[]){ __VA_ARGS__ }, sizeof(float[]){ __VA_ARGS__ } / sizeof(float))
-
-static float float_from(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
 
 /* --------------------------------------------------------------------------------------- where rows are kept
    [guard page][pages][guard page] */
@@ -187,28 +126,6 @@ static bool untouched(const placed *at, const float *row)
 
 /* --------------------------------------------------------------------------------------------------- rows */
 
-enum { REAL_WIDTH = 32768, REAL_ROWS = 16 };
-
-static const uint16_t *real_rows; /* [REAL_ROWS][REAL_WIDTH] f16, or NULL */
-
-/* The model's own rows; without the file, other rows take their place. */
-__attribute__((unused)) static bool real_rows_load(const char *path)
-{
-    static uint16_t half[(size_t)REAL_ROWS * REAL_WIDTH];
-    FILE *f = fopen(path, "rb");
-    if (f && fread(half, sizeof half, 1, f) == 1) real_rows = half;
-    if (f) fclose(f);
-    return real_rows != NULL;
-}
-
-static float float_of_half(uint16_t h)
-{
-    uint32_t exponent = h >> 10 & 31, fraction = h & 1023u, sign = (uint32_t)(h >> 15) << 31;
-    if (exponent == 31) return float_from(sign | 0x7F800000u | fraction << 13);
-    if (exponent == 0) return (sign ? -1.0f : 1.0f) * (float)fraction / 16777216.0f;
-    return float_from(sign | (exponent + 112) << 23 | fraction << 13);
-}
-
 enum row_kind {
     ROW_NORMAL,
     ROW_ZIPF,
@@ -229,27 +146,27 @@ enum row_kind {
 static float make_logit(source *s, int kind, size_t i, size_t n, double a, double b)
 {
     switch (kind) {
-        case ROW_NORMAL: return (float)(a * normal(s) + b);
-        case ROW_ZIPF: return (float)(b + 12.0 - (1.0 + a / 40.0) * log(1.0 + unit(s) * (double)n));
+        case ROW_NORMAL: return (float)(a * normal_fast(s) + b);
+        case ROW_ZIPF: return (float)(b + 12.0 - (1.0 + a / 40.0) * log(1.0 + coarse(s) * (double)n));
         case ROW_PEAKED:
-            return (float)(below(s, 20) ? -1.0 + 2.2 * normal(s) : 12.0 - 2.0 * log(1.0 + 60.0 * unit(s)));
-        case ROW_NEARLY_FLAT: return (float)(b + 1e-4 * a * normal(s));
+            return (float)(below(s, 20) ? -1.0 + 2.2 * normal_fast(s) : 12.0 - 2.0 * log(1.0 + 60.0 * coarse(s)));
+        case ROW_NEARLY_FLAT: return (float)(b + 1e-4 * a * normal_fast(s));
         case ROW_EQUAL: return (float)b;
         case ROW_TWO_VALUES: return (float)(below(s, 2) ? b : b - 0.1 * a);
         case ROW_LADDER: return (float)(b - 0.05 * a * (double)i);
-        case ROW_CLUSTER: return (float)(below(s, n) < 8 ? b + 0.02 * normal(s) : b - a + 0.1 * normal(s));
+        case ROW_CLUSTER: return (float)(below(s, n) < 8 ? b + 0.02 * normal_fast(s) : b - a + 0.1 * normal_fast(s));
         case ROW_HUGE:
             switch (below(s, 6)) {
                 case 0: return FLT_MAX;
                 case 1: return -FLT_MAX;
-                case 2: return (float)(1e30 * normal(s));
+                case 2: return (float)(1e30 * normal_fast(s));
                 case 3: return -1e30f;
-                default: return (float)(a * normal(s));
+                default: return (float)(a * normal_fast(s));
             }
         case ROW_DENORMAL: return float_from((uint32_t)choose(s, 8) & (below(s, 4) ? 0x807FFFFFu : 0x80000003u));
         default: {
             float x = float_from((uint32_t)choose(s, 4));
-            return x <= FLT_MAX ? x : (float)normal(s);
+            return x <= FLT_MAX ? x : (float)normal_fast(s);
         }
     }
 }
@@ -302,9 +219,9 @@ static void make_row(source *from, float *row, size_t n)
     unsigned after = (unsigned)below(from, 100);
     source s = kind == ROW_ANY_BITS && from->bytes ? *from : split(from);
     if (kind == ROW_REAL && real_rows) {
-        const uint16_t *real = real_rows + REAL_WIDTH * below(&s, REAL_ROWS);
+        const float *real = real_rows[below(&s, REAL_ROWS)];
         size_t start = below(&s, REAL_WIDTH);
-        for (size_t i = 0; i < n; i++) row[i] = float_of_half(real[(start + i) % REAL_WIDTH]);
+        for (size_t i = 0; i < n; i++) row[i] = real[(start + i) % REAL_WIDTH];
     } else {
         for (size_t i = 0; i < n; i++) row[i] = make_logit(&s, kind, i, n, a, b);
     }
@@ -322,6 +239,11 @@ static void make_row(source *from, float *row, size_t n)
     if (kind == ROW_ANY_BITS && from->bytes) *from = s;
 }
 
+__attribute__((unused)) static void normal_row(source *s, float *row, size_t n, double scale)
+{
+    for (size_t i = 0; i < n; i++) row[i] = (float)(scale * normal_fast(s));
+}
+
 /* Mostly short, where lanes and tails are, and next to the sizes of blocks. */
 static size_t make_length(source *s, size_t longest)
 {
@@ -334,7 +256,7 @@ static size_t make_length(source *s, size_t longest)
     else if (how < 95)
         n = (size_t)PICK(s, 16.0f, 64.0f, 256.0f) * (1 + below(s, how < 90 ? 4 : 20)) + below(s, 3) - 1;
     else
-        n = (size_t)exp(unit(s) * log(5000.0)) + below(s, 2);
+        n = (size_t)exp(coarse(s) * log(5000.0)) + below(s, 2);
     return n < longest ? (n ? n : 1) : longest;
 }
 
@@ -362,13 +284,6 @@ typedef struct custom {
     uint32_t arg;
     samp_token last;
 } custom;
-
-static uint64_t mixed(uint64_t x)
-{
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 static uint64_t custom_look(const samp_token_data_array *cur)
 {
@@ -463,8 +378,8 @@ static void custom_reset(samp_sampler *s)
 static samp_sampler *custom_clone(const samp_sampler *s);
 static void custom_free(samp_sampler *s) { free(s->ctx); }
 
-static const samp_sampler_i custom_iface = { NULL,         custom_accept, custom_apply,
-                                             custom_reset, custom_clone,  custom_free, NULL };
+static const samp_sampler_i custom_iface = { NULL,         custom_accept, custom_apply, custom_reset,
+                                             custom_clone, custom_free,   NULL };
 static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL, NULL };
 
 static samp_sampler *custom_make(custom c)
@@ -517,7 +432,7 @@ static const samp_vocab text_vocab = { 48, text_bytes, NULL, NULL, NULL, 0, -1, 
 /* In (0, 1], mostly large or mostly small, with 1 and the neighbours of 0 and 1 among them. */
 static float make_share(source *s, bool large)
 {
-    double u = unit(s) + 1.0 / 65536.0;
+    double u = coarse(s) + 1.0 / 65536.0;
     if (percent(s, 50)) return (float)(large ? 1.0 - 0.999 * u * u : u * u * u);
     if (percent(s, 40)) return large ? PICK(s, 0.95f, 0.9f, 0.99f, 0.999f) : PICK(s, 0.05f, 0.01f, 0.1f, 0.001f);
     return PICK(s, 0.5f, 0.3f, 0.999999f, 0.99999994f, 0.99999988f, 1.0f, 1e-12f, 1e-30f, 5.96046448e-8f,
@@ -552,7 +467,7 @@ static int32_t make_k(source *s, size_t n)
 
 static float make_temp(source *s)
 {
-    if (percent(s, 60)) return (float)(0.1 + 2.0 * unit(s));
+    if (percent(s, 60)) return (float)(0.1 + 2.0 * coarse(s));
     return PICK(s, 0.8f, 0.5f, 1.5f, 1.0f, 0.0f, 9.53674316e-7f, 1048576.0f, 0.99999994f, 1.00000012f, 2.0f, 0.01f,
                 0.25f, 10.0f, 100.0f, 0.7f);
 }
@@ -601,7 +516,7 @@ static samp_sampler *make_mirostat(source *s, int kind, size_t n)
 static samp_sampler *make_xtc(source *s, size_t n)
 {
     float p = PICK(s, 1.0f, 0.5f, 0.9f, 0.1f, 0.0f, 1e-30f, 0.99999994f);
-    float t = percent(s, 60) ? (float)(0.6 * unit(s) * unit(s))
+    float t = percent(s, 60) ? (float)(0.6 * coarse(s) * coarse(s))
                              : PICK(s, 0.1f, 0.0f, 0.3f, 0.5f, 0.50000006f, 1e-12f);
     size_t min_keep = make_min_keep(s, n);
     return samp_init_xtc(p, t, min_keep, choose(s, 2));
@@ -623,7 +538,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case KIND_DRY: return make_dry(s);
         case KIND_SIGMA:
             return samp_init_top_n_sigma(percent(s, 50)
-                                             ? (float)(4.0 * unit(s))
+                                             ? (float)(4.0 * coarse(s))
                                              : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
         case KIND_TOP_K: return samp_init_top_k(make_k(s, n));
         case KIND_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
@@ -634,7 +549,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case KIND_TEMP: return samp_init_temp(make_temp(s));
         case KIND_TEMP_EXT:
             t = make_temp(s);
-            p = percent(s, 50) ? (float)unit(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
+            p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
         case KIND_SOFTMAX: return samp_init_softmax();
         case KIND_GREEDY: return samp_init_greedy();
@@ -708,16 +623,26 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 40)) p.min_p = make_share(s, false);
     if (percent(s, 20)) p.typ_p = make_share(s, true);
     if (percent(s, 10)) p.tfs_z = make_share(s, true);
-    if (percent(s, 20)) p.top_n_sigma = (float)(3.0 * unit(s));
-    if (percent(s, 20)) p.xtc_probability = (float)unit(s);
+    if (percent(s, 20)) p.top_n_sigma = (float)(3.0 * coarse(s));
+    if (percent(s, 20)) p.xtc_probability = (float)coarse(s);
     if (percent(s, 60)) p.temp = make_temp(s);
-    if (percent(s, 10)) p.dynatemp_range = (float)unit(s);
+    if (percent(s, 10)) p.dynatemp_range = (float)coarse(s);
     if (percent(s, 40)) p.penalty_repeat = 1.1f;
     if (percent(s, 20)) p.min_keep = make_min_keep(s, n);
-    if (percent(s, 10)) p.adaptive_target = (float)unit(s);
+    if (percent(s, 10)) p.adaptive_target = (float)coarse(s);
     if (percent(s, 10)) p.mirostat = 1 + (int)below(s, 2);
     p.order = orders[below(s, CASE_COUNT(orders))];
     return samp_chain_from_params(&p, NULL);
+}
+
+/* Up to three samplers; NULL: none. */
+__attribute__((unused)) static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
+{
+    samp_sampler *chain = samp_chain_init();
+    if (a) samp_chain_add(chain, a);
+    if (b) samp_chain_add(chain, b);
+    if (c) samp_chain_add(chain, c);
+    return chain;
 }
 
 static samp_sampler *make_chain(source *s, size_t n)

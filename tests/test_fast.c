@@ -1,4 +1,4 @@
-/* test_fused.c - samp_sample gives exactly the token that the definition gives, the samplers applied one by
+/* test_fast.c - the fast path, samp_sample, gives exactly the token that the definition gives, the samplers applied one by
    one to the array of all candidates: for random chains and rows, on every instruction set, with one thread
    and two, wherever the row lies in memory, and with every single element of a row being the one that
    decides.
@@ -15,15 +15,10 @@
 #endif
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
-#include "fuzz/case.h"
+#include "case.h"
+#include "suite.h"
 
 #include <pthread.h>
-#include <signal.h>
-#include <unistd.h>
-
-#ifndef SAMP_TEST_PLAIN
-#include "test.h"
-#endif
 
 /* ----------------------------------------------------------------------------------------------- settings */
 
@@ -33,71 +28,19 @@ enum {
     MAX_FAILURES = 5 /* then a test gives up */
 };
 
-static uint64_t setting(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoull(text, NULL, 0) : otherwise;
-}
-
-static bool quick(void) { return setting("SAMP_TEST_QUICK", 0) != 0; }
-
 static uint64_t default_cases(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return quick() ? 500 : 20000;
+    return cases(20000, 500);
 #else
-    return quick() ? 500 : 100000;
+    return cases(100000, 500);
 #endif
-}
-
-static isa_list one_isa(const isa_list *from, int i)
-{
-    isa_list one = { 1, { from->name[i] }, { from->table[i] } };
-    return one;
-}
-
-static isa_list wanted_isa(void)
-{
-    isa_list all = isa_all(), none = { 0, { NULL }, { NULL } };
-    const char *only = getenv("SAMP_TEST_ISA");
-    if (!only || !*only) return all;
-    for (int i = 0; i < all.n; i++)
-        if (!strcmp(all.name[i], only)) return one_isa(&all, i);
-    printf("this machine has no %s\n", only);
-    return none;
-}
-
-/* What each thread is at: a read beyond the row, or a loop without end, ends the program, but not without
-   saying where. */
-enum { MAX_SECONDS = 100 }; /* for one case */
-static char at_work_of[3][200];
-static _Thread_local int thread_number; /* 0: main */
-#define at_work at_work_of[thread_number]
-#define AT(...) (snprintf(at_work, sizeof at_work, __VA_ARGS__), alarm(MAX_SECONDS))
-
-static void on_fault(int signal)
-{
-    const char *text = signal == SIGALRM ? "too long in: " : "memory fault in: ";
-    for (int i = 0; i < 3; i++) {
-        if (signal != SIGALRM && i != thread_number) continue;
-        if (write(2, text, strlen(text)) < 0 || write(2, at_work_of[i], strlen(at_work_of[i])) < 0) break;
-        if (write(2, "\n", 1) < 0) break;
-    }
-    _exit(1);
-}
-
-static void watch_faults(void)
-{
-    signal(SIGSEGV, on_fault);
-    signal(SIGBUS, on_fault);
-    signal(SIGILL, on_fault);
-    signal(SIGALRM, on_fault);
 }
 
 static bool begin(player *p, isa_list isa, size_t longest)
 {
     watch_faults();
-    if (!real_rows) real_rows_load("tests/data/real_rows.f16");
+    real_rows_load(REAL_ROWS_PATH);
     if (isa.n > 0 && player_make(p, isa, longest)) return true;
     printf("nothing to play with\n");
     return false;
@@ -144,9 +87,9 @@ static bool random_cases(player *p, uint64_t first, uint64_t n)
 static bool random_chains(void)
 {
     player p;
-    uint64_t n = setting("SAMP_TEST_CASES", default_cases());
+    uint64_t n = default_cases();
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    bool good = random_cases(&p, setting("SAMP_TEST_SEED", 1), n - n / 3);
+    bool good = random_cases(&p, env_setting("SAMP_TEST_SEED", 1), n - n / 3);
     printf("  %" PRIu64 " chains\n", n - n / 3);
     return end(&p, good, "random chains");
 }
@@ -191,12 +134,12 @@ static bool two_workers(isa_list one, uint64_t first, uint64_t n)
 static bool random_chains_two_threads(void)
 {
     isa_list isa = wanted_isa();
-    uint64_t n = setting("SAMP_TEST_CASES", default_cases()), first = setting("SAMP_TEST_SEED", 1) + n - n / 3;
+    uint64_t n = default_cases(), first = env_setting("SAMP_TEST_SEED", 1) + n - n / 3;
     bool good = true;
     n /= 3;
     for (int i = 0; i < isa.n && good; i++) {
         uint64_t part = n / (uint64_t)(isa.n - i);
-        if (part) good = two_workers(one_isa(&isa, i), first, part);
+        if (part) good = two_workers(isa_one(&isa, i), first, part);
         first += part;
         n -= part;
     }
@@ -266,7 +209,7 @@ static bool clones_at_once(void)
 {
     player p;
     isa_list isa = wanted_isa();
-    uint64_t n = quick() ? 50 : 600, seed = setting("SAMP_TEST_SEED", 1);
+    uint64_t n = quick() ? 50 : 600, seed = env_setting("SAMP_TEST_SEED", 1);
     bool good = true;
     if (!begin(&p, isa, 5000)) return false;
     for (int k = 0; k < isa.n; k++) {
@@ -321,7 +264,7 @@ static bool long_row(player *p, int i, int kind, size_t n, double scale)
     for (int j = 0; j < p->isa.n; j++) b.fast[j] = samp_clone(b.steps);
     for (size_t j = 0; j < n; j++) p->row[j] = make_logit(&s, kind, j, n, scale, 0.0);
     for (size_t j = 0; kind == ROW_REAL && real_rows && j < n; j++)
-        p->row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * float_of_half(real_rows[j % (3 * REAL_WIDTH)]);
+        p->row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * real_logit(j % (3 * REAL_WIDTH));
     p->report_len = 0;
     bool good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
     if (!good) printf("%s\n%s", at_work, p->report);
@@ -395,20 +338,6 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     printf("%s\n%s", at_work, p->report);
     p->report_len = 0;
     return false;
-}
-
-static samp_sampler *chain_of(samp_sampler *a, samp_sampler *b, samp_sampler *c)
-{
-    samp_sampler *chain = samp_chain_init();
-    samp_chain_add(chain, a);
-    if (b) samp_chain_add(chain, b);
-    if (c) samp_chain_add(chain, c);
-    return chain;
-}
-
-static void normal_row(source *s, float *row, size_t n, double scale)
-{
-    for (size_t i = 0; i < n; i++) row[i] = (float)(scale * normal(s));
 }
 
 /* Chains in which the largest logit decides alone. */
@@ -721,7 +650,7 @@ static bool estimates_at_the_cut(void)
     for (uint64_t k = 0; k < (quick() ? 4 : 48) && row && good; k++) {
         source s = source_seed(k);
         size_t n = 4097 + below(&s, 4000);
-        float t = k % 4 ? (float)(0.2 + unit(&s)) : 1.0f;
+        float t = k % 4 ? (float)(0.2 + coarse(&s)) : 1.0f;
         peaked_row(&s, row, n, 10 + below(&s, 90));
         for (size_t i = 0; i < n; i++) scaled[i] = row[i] * (1.0f / t); /* as temp has it */
         for (int kind = 0; kind < N_CUTS && good; kind++) good = estimate_at_the_cut(&p, kind, t, row, scaled, n, &s);
@@ -749,7 +678,7 @@ enum { N_EQUAL_CUTS = 7 };
 
 static void equal_row(source *s, float *row, size_t n, int32_t m, float apart)
 {
-    for (size_t i = 0; i < n; i++) row[i] = -apart - (float)normal(s);
+    for (size_t i = 0; i < n; i++) row[i] = -apart - (float)normal_fast(s);
     for (int32_t i = 0; i < m;) {
         size_t at = below(s, n);
         if (row[at] == 1.5f) continue;
@@ -788,7 +717,7 @@ static void flat_row(source *s, float *row, size_t n, int kind)
 {
     float scale = PICK(s, 1.0f, 0.3f, 2.0f, 0.01f), middle = PICK(s, 0.0f, 0.0f, 12.5f, -300.0f, 1e6f);
     for (size_t i = 0; i < n; i++) {
-        float x = scale * (float)normal(s);
+        float x = scale * (float)normal_fast(s);
         if (kind == FLAT_TIES) x = floorf(x * 8.0f) * 0.125f; /* many tokens at either end of what is kept */
         if (kind == FLAT_TWO_VALUES) x = below(s, 3) ? 0.0f : scale;
         if (kind == FLAT_EQUAL) x = 0.0f;
@@ -803,7 +732,7 @@ static samp_sampler *before_cut(source *s, size_t n)
     samp_logit_bias bias[3];
     for (int i = 0; i < 3; i++) bias[i].token = (samp_token)below(s, n), bias[i].bias = i ? 1.0f : -INFINITY;
     switch (below(s, 5)) {
-        case 0: return samp_init_temp((float)(0.5 + unit(s)));
+        case 0: return samp_init_temp((float)(0.5 + coarse(s)));
         case 1: return samp_init_logit_bias((int32_t)n, 3, bias);
         case 2: return samp_init_top_k((int32_t)(n / 4 + below(s, n)));
         case 3: return samp_init_min_p(1e-6f, 0);
@@ -816,7 +745,8 @@ static bool flat_case(player *p, uint64_t seed, int kind)
     source s = source_seed(seed);
     size_t n = percent(&s, 25) ? 4097 + below(&s, 12000) : 16385 + below(&s, 20000);
     size_t min_keep = percent(&s, 60) ? 0 : percent(&s, 70) ? 1 + below(&s, n + 2) : SIZE_MAX;
-    float x = percent(&s, 50) ? (float)unit(&s) + 1e-6f : PICK(&s, 0.9f, 0.95f, 0.99f, 0.9999f, JUST_BELOW_1, 1e-30f);
+    float x = percent(&s, 50) ? (float)coarse(&s) + 1e-6f
+                              : PICK(&s, 0.9f, 0.95f, 0.99f, 0.9999f, JUST_BELOW_1, 1e-30f);
     int row_kind = (int)(seed % N_FLAT_KINDS);
     samp_sampler *cut = kind == CUT_TYPICAL ? samp_init_typical(x, min_keep) : samp_init_tail_free(x, min_keep);
     samp_sampler *chain = chain_of(before_cut(&s, n), cut, NULL);
@@ -1132,7 +1062,7 @@ static bool bad_calls(void)
 
 /* --------------------------------------------------------------------------------------------------- main */
 
-#define TESTS(X)                                                                                                     \
+#define SUITE(X)                                                                                                     \
     X(bad_calls)                                                                                                     \
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
@@ -1149,33 +1079,4 @@ static bool bad_calls(void)
     X(clones_at_once)                                                                                                \
     X(long_rows)
 
-#ifdef SAMP_TEST_PLAIN
-int main(int argc, char **argv)
-{
-    int failed = 0;
-#define RUN(name)                                                                                                    \
-    if ((argc < 2 || !strcmp(argv[1], #name)) && !(failed && setting("SAMP_TEST_STOP", 0))) {                        \
-        printf("%s\n", #name), fflush(stdout);                                                                       \
-        failed += !name();                                                                                           \
-    }
-    TESTS(RUN)
-    printf("[==========] %d failed\n", failed);
-    return failed != 0;
-}
-#else
-#define WRAP(name)                                                                                                   \
-    static void test_##name(void **state)                                                                            \
-    {                                                                                                                \
-        (void)state;                                                                                                 \
-        assert_true(name());                                                                                         \
-    }
-TESTS(WRAP)
-
-int main(int argc, char **argv)
-{
-    if (argc > 1) cmocka_set_test_filter(argv[1]);
-#define ENTRY(name) cmocka_unit_test(test_##name),
-    const struct CMUnitTest tests[] = { TESTS(ENTRY) };
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
-#endif
+SUITE_MAIN

@@ -1,0 +1,31 @@
+/* library.c - the implementation that test programs are linked with, compiled once for each kind of build: with all
+   optional parts, on the watched heap (heap.h), with a clock that a test may set (inside.h). */
+#define HEAP_HERE
+#include "heap.h"
+#define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
+#define SAMPLING_KV
+#include "inside.h"
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+
+uint64_t (*inside_clock)(void);
+
+float inside_mu(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.mu; }
+bool inside_drafts(const samp_sampler *s) { return ((const sampi_sampler *)s)->draft != NULL; }
+float inside_adaptive_sum(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.adaptive.sum; }
+samp_token inside_pending(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.pending; }
+
+void inside_philox(const uint32_t counter[4], const uint32_t key[2], uint32_t out[4])
+{
+    sampi_philox(counter, key, out);
+}
+uint64_t inside_weight(float max, float logit) { return sampi_weight(max, logit); }
+uint64_t inside_checksum(const void *bytes, size_t n) { return sampi_checksum(bytes, n); }
+float inside_from_half(uint16_t h) { return sampi_f16_to_f32(h); }
+float inside_from_brain(uint16_t h) { return sampi_bf16_to_f32(h); }
+uint16_t inside_to_half(float x) { return sampi_f32_to_f16(x); }
+
+void inside_sort_part(samp_token_data *data, size_t n, size_t k, int depth)
+{
+    sampi_sort_part(&SAMPI_BY_LOGIT, data, n, k, depth);
+}

@@ -1,0 +1,89 @@
+/* suite.h - the frame of the programs that play cases (case.h): which instruction sets are wanted, where a program was
+   when it read beyond a row or did not end, and a main that runs tests by name. A test is a function that returns
+   whether it is good; the program lists them in SUITE(X) and ends with SUITE_MAIN. With -DSAMP_TEST_PLAIN it needs no
+   cmocka, for machines and copies that have none. */
+#ifndef SUITE_H
+#define SUITE_H
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef SAMP_TEST_PLAIN
+#include "test.h"
+#endif
+
+/* SAMP_TEST_ISA: only this instruction set. */
+static isa_list wanted_isa(void)
+{
+    isa_list all = isa_all(), one;
+    const char *only = getenv("SAMP_TEST_ISA");
+    if (!only || !*only) return all;
+    for (int i = 0; i < all.n; i++)
+        if (!strcmp(all.name[i], only)) return isa_one(&all, i);
+    printf("this machine has no %s\n", only);
+    memset(&one, 0, sizeof one);
+    return one;
+}
+
+/* What each thread is at: a read beyond a row, or a loop without end, ends the program, but not without saying where. */
+enum { AT_THREADS = 3, AT_SECONDS = 100 };
+static char at_work_of[AT_THREADS][200];
+static _Thread_local int thread_number; /* 0: main */
+#define at_work at_work_of[thread_number]
+#define AT(...) (snprintf(at_work, sizeof at_work, __VA_ARGS__), alarm(AT_SECONDS))
+
+static void on_fault(int signal)
+{
+    const char *text = signal == SIGALRM ? "too long in: " : "memory fault in: ";
+    for (int i = 0; i < AT_THREADS; i++) {
+        if (signal != SIGALRM && i != thread_number) continue;
+        if (write(2, text, strlen(text)) < 0 || write(2, at_work_of[i], strlen(at_work_of[i])) < 0) break;
+        if (write(2, "\n", 1) < 0) break;
+    }
+    _exit(1);
+}
+
+static void watch_faults(void)
+{
+    signal(SIGSEGV, on_fault);
+    signal(SIGBUS, on_fault);
+    signal(SIGILL, on_fault);
+    signal(SIGALRM, on_fault);
+}
+
+/* With an argument the test of that name alone; SAMP_TEST_STOP: up to the first that fails. */
+#ifdef SAMP_TEST_PLAIN
+#define SUITE_RUN(name)                                                                                              \
+    if ((argc < 2 || !strcmp(argv[1], #name)) && !(n_failed && env_setting("SAMP_TEST_STOP", 0))) {                  \
+        printf("%s\n", #name), fflush(stdout);                                                                       \
+        n_failed += !name();                                                                                         \
+    }
+#define SUITE_MAIN                                                                                                   \
+    int main(int argc, char **argv)                                                                                  \
+    {                                                                                                                \
+        int n_failed = 0;                                                                                            \
+        SUITE(SUITE_RUN)                                                                                             \
+        printf("[==========] %d failed\n", n_failed);                                                                \
+        return n_failed != 0;                                                                                        \
+    }
+#else
+#define SUITE_TEST(name)                                                                                             \
+    static void test_##name(void **state)                                                                            \
+    {                                                                                                                \
+        (void)state;                                                                                                 \
+        assert_true(name());                                                                                         \
+    }
+#define SUITE_ENTRY(name) cmocka_unit_test(test_##name),
+#define SUITE_MAIN                                                                                                   \
+    SUITE(SUITE_TEST)                                                                                                \
+    int main(int argc, char **argv)                                                                                  \
+    {                                                                                                                \
+        const struct CMUnitTest tests[] = { SUITE(SUITE_ENTRY) };                                                    \
+        if (argc > 1) cmocka_set_test_filter(argv[1]);                                                               \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                                            \
+    }
+#endif
+
+#endif /* SUITE_H */
