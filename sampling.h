@@ -6117,7 +6117,57 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
    The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken. */
+   answer, and else the exact sum is taken.
+
+   THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
+
+     dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - a few elements have other values, kept aside ("changes")                       sampi_set_element
+               - logits are elements times r                                                    sampi_scale_row
+               - elements below a floor count as masked                                         sampi_raise_floor
+     compact   x [n] and id [n], what is left: nothing masked, no changes, r = 1, no floor      sampi_gather
+               - fewer tokens, in place: sampi_gather, sampi_cut_at; others stay in order of ids
+               - other logits, in place                                                         sampi_set_element
+     array     samp_token_data [n], for the samplers above                                      sampi_row_array
+
+   sampi_gather_first, sampi_keep_first and sampi_compact are ways to call sampi_gather. Gathering leaves the dense row
+   untouched, so a sampler may try on a copy of the record ("head", "best", "before") and go back to the row itself if
+   that was not enough. From a compact row there is no way back.
+
+   INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
+     - no NaN, no +infinity, and at least one token is not masked;
+     - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
+     - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
+   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the plan goes on
+   step by step. A dense row with a floor comes only to samplers that say so in the plan; the others get it compact.
+
+   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
+   it is marked with *; all the rest is free for whoever comes next.
+
+     line     * maxima of the dense row's lines
+     change   * changed elements of the dense row, by id
+     x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
+     w          as long as the vocabulary, in the candidates' place, so one array of 12 bytes a token is all there is:
+                  sampi_gather      the lines that it collects from
+                  top_p, xtc        weights of the compact row, or of the tokens looked at
+                  typical           weights, scores and places (sampi_scored), then the tokens that tie
+                  tail_free         keys to sort, then weights; the sorted logits behind them
+                  adaptive_p        the logits that it draws from
+     candidate * the array, once the row has gone step by step; nothing else is used any more
+     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
+     sum        dist's sums of tiles */
+
+/* One draw to make. */
+typedef struct sampi_job {
+    sampi_sampler *s;
+    sampi_work *work;
+    const void *data; /* [n] */
+    samp_dtype dtype;
+    const uint32_t *mask;
+    size_t n;
+    samp_logprobs *logprobs; /* or NULL */
+    bool accept;
+} sampi_job;
 
 struct sampi_row {
     const sampi_kernels *k;
@@ -6127,19 +6177,21 @@ struct sampi_row {
     const void *data;     /* [n] the elements as given; */
     const uint32_t *mask; /* their mask or NULL, */
     samp_dtype dtype;     /* and their dtype */
-    const int32_t *id;    /* [n] or NULL: dense, id = index */
+    const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     size_t n;
     float r;          /* 1 in a compact row */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    bool scanned;     /* top, and of a dense row the lines' maxima, are known */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
-    samp_token token; /* what was selected */
+    samp_token token; /* what the last sampler selected */
 };
 
-#define SAMPI_DECLINED 1    /* "not here": go on step by step */
-#define SAMPI_CHANGES  1024 /* more changed logits than that go step by step */
-#define SAMPI_SMALL    4096 /* rows up to this length are summed exactly at once */
+#define SAMPI_DECLINED 1 /* "not here": go on step by step */
+#define SAMPI_CHANGES                                                                                                \
+    1024 /* more changed logits than that go step by step: each is put in its place among the others */
+#define SAMPI_SMALL 4096 /* rows up to this length are summed exactly at once: it costs no more than an estimate */
+
+/* ---- elements and logits ---- */
 
 /* Floats as integers in the same order. */
 static int32_t sampi_key(float x)
@@ -6170,13 +6222,20 @@ static float sampi_float_up(double t)
     return (double)f < t ? sampi_next_up(f) : f;
 }
 
-/* The smallest x with x * r >= l: where a threshold on logits lies in a dense row. */
-static float sampi_unscale(float l, float r)
+static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
+
+static float sampi_logit_of(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+
+/* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
+   product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
+   would not do: it may lie an ulp or two off. */
+static float sampi_unscale(const sampi_row *row, float l)
 {
+    const float r = row->r;
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY),
-            quotient = sampi_key(sampi_finite(l / r));
-    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the rounded quotient is nearly always next to it */
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
+    int64_t quotient = sampi_key(sampi_finite(l / r));
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
         int64_t below = quotient - step, above = quotient + step;
         if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
         if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
@@ -6191,15 +6250,7 @@ static float sampi_unscale(float l, float r)
     return sampi_unkey((int32_t)hi);
 }
 
-static sampi_change *sampi_changes(const sampi_row *row) { return row->work->change; }
-
-/* Where the change of this token is, or belongs. */
-static size_t sampi_change_at(const sampi_row *row, samp_token id)
-{
-    return sampi_find_token(sampi_changes(row), sizeof(sampi_change), row->n_change, id);
-}
-
-static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+/* ---- a row from the outside ---- */
 
 /* NaN, +infinity, all masked: what every sampler checks first. */
 static int sampi_max_status(float top)
@@ -6208,178 +6259,412 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
+static size_t sampi_n_lines(size_t n) { return 16 * ((n + SAMPI_TILE - 1) / SAMPI_TILE); }
+
+/* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
 static int sampi_scan(sampi_row *row)
 {
-    if (row->scanned) return SAMP_OK;
-    row->top = row->id ? row->k->maxima(row->x, SAMP_F32, NULL, row->n, row->work->scratch)
-                       : row->k->maxima(row->data, row->dtype, row->mask, row->n, row->work->line);
-    row->scanned = true;
+    float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
+    row->top = row->n ? row->k->maxima(row->data, row->dtype, row->mask, row->n, line) : -INFINITY;
     return sampi_max_status(row->top);
 }
 
-/* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
-static sampi_row sampi_compact_row(const sampi_row *row, const float *x, const int32_t *id, size_t n)
+/* The row as given, scanned. */
+static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
-    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0, -1 };
-    return c;
+    memset(row, 0, sizeof *row);
+    row->k = sampi_use();
+    row->work = job->work;
+    row->perf = &job->s->perf;
+    row->x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    row->data = job->data;
+    row->mask = job->mask;
+    row->dtype = job->dtype;
+    row->n = job->n;
+    row->r = 1.0f;
+    row->floor = -FLT_MAX;
+    row->token = -1;
+    return sampi_scan(row);
 }
 
-/* x [i] of a dense row, changes aside. */
-static float sampi_at(const sampi_row *row, size_t i)
+/* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
+static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
+{
+    row->x = x;
+    row->data = x;
+    row->mask = NULL;
+    row->dtype = SAMP_F32;
+    row->id = id;
+    row->n = n;
+    row->r = 1.0f;
+    row->floor = -FLT_MAX;
+    row->n_change = 0;
+}
+
+/* x [i] of a row, changes aside. */
+static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
 }
 
+static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
+
+/* Where a token stands; row->n if it doesn't. */
+static size_t sampi_find_id(const sampi_row *row, samp_token id)
+{
+    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    size_t i = sampi_find_token(row->id, sizeof *row->id, row->n, id);
+    return i < row->n && row->id[i] == id ? i : row->n;
+}
+
+/* ---- changes ---- */
+
+/* Where the change of this token is, or belongs. */
+static size_t sampi_change_at(const sampi_row *row, samp_token id)
+{
+    return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
+}
+
+/* x [i] as it is now. The steps begin with +0 where a row has -0. */
+static float sampi_present(const sampi_row *row, size_t i)
+{
+    if (sampi_is_compact(row)) return row->x[i];
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)i);
+    return c < row->n_change && change[c].id == (samp_token)i ? change[c].x : sampi_element_at(row, i) + 0.0f;
+}
+
+/* One more element of a dense row with another value; sorted by id. Most come in order of ids, so that nothing moves. */
+static void sampi_add_change(sampi_row *row, samp_token id, float x)
+{
+    sampi_change *change = row->work->change;
+    size_t i = row->n_change;
+    while (i > 0 && change[i - 1].id >= id) i--;
+    if (i == row->n_change || change[i].id != id) {
+        memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
+        change[i].id = id;
+        row->n_change++;
+    }
+    change[i].x = x;
+}
+
+/* May so many more elements be changed here? */
+static bool sampi_has_room(const sampi_row *row, size_t n)
+{
+    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+}
+
+/* Give an element another value. The row is a row again after sampi_end_changes. */
+static void sampi_set_element(sampi_row *row, size_t i, float x)
+{
+    if (sampi_is_compact(row))
+        row->work->x[i] = x;
+    else
+        sampi_add_change(row, (samp_token)i, x);
+}
+
+/* ---- a row piece by piece ---- */
+
+/* A walk over a row in pieces of floats:
+     sampi_pieces it;
+     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
+   Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
+   a multiple of SAMPI_TILE. A piece holds until the next one. */
+typedef struct sampi_pieces {
+    const sampi_row *row;
+    size_t at, n;
+    const float *x;
+    float buf[SAMPI_TILE];
+} sampi_pieces;
+
+static void sampi_start(sampi_pieces *it, const sampi_row *row)
+{
+    it->row = row;
+    it->at = it->n = 0;
+}
+
+/* The piece that begins with the tile at `at`. */
+static void sampi_piece_at(sampi_pieces *it, size_t at)
+{
+    const sampi_row *row = it->row;
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    size_t next = c < row->n_change ? (size_t)change[c].id : row->n; /* the next change */
+    it->at = at;
+    if (row->x && next >= end) {
+        it->x = row->x + at;
+        it->n = (next < row->n ? next / SAMPI_TILE * SAMPI_TILE : row->n) - at;
+        return;
+    }
+    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, it->buf);
+    for (; c < row->n_change && (size_t)change[c].id < end; c++) it->buf[(size_t)change[c].id - at] = change[c].x;
+    it->x = it->buf;
+    it->n = end - at;
+}
+
+static bool sampi_next_piece(sampi_pieces *it)
+{
+    size_t at = it->at + it->n;
+    if (at >= it->row->n) return false;
+    sampi_piece_at(it, at);
+    return true;
+}
+
+/* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
+   end of a row. */
+static size_t sampi_row_count(const sampi_row *row, float floor, float below)
+{
+    sampi_pieces it;
+    size_t count = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        count += floor >= -FLT_MAX ? row->k->count(it.x, it.n, floor) : it.n;
+        if (below <= FLT_MAX) count -= row->k->count(it.x, it.n, below);
+    }
+    return count;
+}
+
+/* A row as the array of its candidates. It lies where w does. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        for (size_t i = 0; i < it.n; i++) {
+            samp_token_data *d = &cur.data[it.at + i];
+            d->id = sampi_id_at(row, it.at + i);
+            d->logit = sampi_logit_of(row, it.x[i]) + 0.0f; /* -0 becomes +0 */
+            d->p = 0.0f;
+        }
+    }
+    return cur;
+}
+
 /* ---- finding thresholds ---- */
 
-/* A value that at least `need` of f [n] reach, and not many more do; -FLT_MAX if fewer are unmasked. top = the
-   maximum of f. exact: the largest such value. */
-static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, size_t need, float top, bool exact)
+/* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
+typedef struct sampi_values {
+    const sampi_kernels *k;
+    const float *x;
+    const uint64_t *w;
+    size_t n;
+    float top;
+} sampi_values;
+
+static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 {
-    const int32_t least = sampi_key(-FLT_MAX);
-    int32_t high = sampi_key(top) + 1, low = high - 1, step = 1 << 16; /* count (high) < need */
-    size_t count = k->count(f, n, top), enough = exact ? need : need + need / 4 + 4;
-    while (count < need) {
-        if (low == least) return -FLT_MAX;
+    return values->w ? values->k->mass(values->x, values->w, values->n, floor)
+                     : values->k->count(values->x, values->n, floor);
+}
+
+/* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
+   value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
+   goes down from the top with steps that double: what is looked for is rarely far from there. */
+static float sampi_find_value(const sampi_values *values, uint64_t want, uint64_t enough, int32_t fine)
+{
+    const int32_t lowest = sampi_key(-FLT_MAX);
+    int32_t low = sampi_key(values->top), high = low + 1, step = 1 << 16; /* the mass at high is less than wanted */
+    uint64_t mass = sampi_mass_above(values, values->top);
+    while (mass < want) {
+        if (low == lowest) return -FLT_MAX;
         high = low;
-        low = (int64_t)low - least > step ? low - step : least;
-        step = step < 1 << 28 ? step * 2 : step;
-        count = k->count(f, n, sampi_unkey(low));
+        low = (int64_t)low - lowest > step ? low - step : lowest;
+        if (step < 1 << 28) step *= 2;
+        mass = sampi_mass_above(values, sampi_unkey(low));
     }
-    while ((int64_t)high - low > 1 && (exact || count > enough)) {
-        int32_t mid = sampi_middle(low, high);
-        size_t c = k->count(f, n, sampi_unkey(mid));
-        if (c >= need)
-            low = mid, count = c;
-        else
-            high = mid;
+    while ((int64_t)high - low > fine && mass > enough) {
+        int32_t middle = sampi_middle(low, high);
+        uint64_t mass_middle = sampi_mass_above(values, sampi_unkey(middle));
+        if (mass_middle < want) {
+            high = middle;
+        } else {
+            low = middle;
+            mass = mass_middle;
+        }
     }
     return sampi_unkey(low);
 }
 
-/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from the maxima of
-   lines. */
-static float sampi_row_bound(const sampi_row *row, size_t need)
+/* The largest value that `want` of x [n] reach, exactly; or one that not many more reach. */
+static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
-    float *line = row->work->line, *f = row->work->scratch;
-    size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
-    if (need >= row->n) return -FLT_MAX;
-    if (need == 1 && row->n_change == 0) return row->top;
-    need += row->n_change;
-    while (m < 4 * need) m *= 2;
-    if (m >= n) return sampi_threshold(row->k, line, n, need, row->top, false);
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, 0, 1);
+}
+
+static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
+{
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
+}
+
+/* A threshold on x that at least `want` tokens of a dense row reach, changes counted out. As many lines as are wanted
+   have a maximum that reaches it. For a few tokens it is enough to look at m sets of lines, if m is several times
+   what is wanted: few sets then hold two of the largest. line has room to be filled up to a multiple of m. */
+static float sampi_row_bound(const sampi_row *row, size_t want)
+{
+    float *line = row->work->line, *fold = row->work->scratch;
+    size_t n = sampi_n_lines(row->n), m = 64;
+    if (want >= row->n) return -FLT_MAX;
+    if (want == 1 && row->n_change == 0) return row->top;
+    want += row->n_change; /* each of these may be a line's maximum no more */
+    while (m < 4 * want) m *= 2;
+    if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
     while (n % m) line[n++] = -INFINITY;
-    row->k->fold(line, n, f, m);
-    return sampi_threshold(row->k, f, m, need, row->top, false);
+    row->k->fold(line, n, fold, m);
+    return sampi_find_about(row->k, fold, m, want, row->top);
 }
 
 /* ---- from dense to compact ---- */
 
-/* Put the changed elements among the collected ones: m sorted by id -> how many. */
-static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
+/* Take the changed elements out of the m collected ones: how many stay. */
+static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
-    const sampi_change *change = sampi_changes(row);
+    const sampi_change *change = row->work->change;
     float *x = row->work->x;
     int32_t *id = row->work->id;
-    size_t kept = 0, c = 0, more = 0;
-    for (size_t i = 0; i < m; i++) { /* out with their old values */
+    size_t kept = 0, c = 0;
+    for (size_t i = 0; i < m; i++) {
         while (c < row->n_change && change[c].id < id[i]) c++;
         if (c < row->n_change && change[c].id == id[i]) continue;
         x[kept] = x[i];
         id[kept++] = id[i];
     }
-    for (c = 0; c < row->n_change; c++) more += change[c].x >= least;
-    size_t to = m = kept + more;
-    for (c = row->n_change; c > 0; c--) { /* in with the new ones, from the end */
-        if (!(change[c - 1].x >= least)) continue;
-        while (kept > 0 && id[kept - 1] > change[c - 1].id) {
-            to--, kept--;
+    return kept;
+}
+
+/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
+{
+    const sampi_change *change = row->work->change;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    size_t kept = sampi_drop_changed(row, m), more = 0;
+    for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
+    size_t to = kept + more;
+    m = to;
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end: places are free there */
+        const sampi_change *next = &change[c - 1];
+        if (!(next->x >= floor)) continue;
+        while (kept > 0 && id[kept - 1] > next->id) {
+            to--;
+            kept--;
             x[to] = x[kept];
             id[to] = id[kept];
         }
         to--;
-        x[to] = change[c - 1].x;
-        id[to] = change[c - 1].id;
+        x[to] = next->x;
+        id[to] = next->id;
     }
     return m;
 }
 
 /* The kernel of this name for rows that are not floats: line by line. */
-static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float least)
+static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
     float buf[SAMPI_LINE];
     size_t m = 0;
     for (size_t h = 0; h < n_lines; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
-        row->k->fetch(row->data, row->dtype, row->mask, at, len, buf);
-        m += row->k->collect(buf, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+        size_t at = (size_t)line[h] * SAMPI_LINE, n = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, n, buf);
+        m += row->k->collect(buf, NULL, (int32_t)at, n, floor, INFINITY, work->x + m, work->id + m);
     }
     return m;
 }
 
-/* Keep the tokens with x >= least (>= -FLT_MAX). Afterwards the row is compact. */
-static void sampi_gather(sampi_row *row, float least)
+/* Collect a dense row's elements x >= floor, changes aside: only from lines whose maximum reaches it, which are noted
+   where w is. */
+static size_t sampi_collect_lines(const sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
-    if (least < row->floor) least = row->floor;
-    size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (!row->id) (void)sampi_scan(row);
-    if (row->id) {
-        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
-    } else { /* only from lines whose maximum reaches it */
-        float *max = (float *)(void *)work->w;
-        int32_t *hit = (int32_t *)(void *)(max + lines + 16);
-        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, INFINITY, max, hit);
-        if (row->x) {
-            m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
-        } else {
-            m = sampi_pick_row(row, hit, hits, least);
-        }
-    }
-    if (row->n_change) m = sampi_merge_changes(row, m, least);
+    size_t lines = sampi_n_lines(row->n);
+    float *maximum = (float *)(void *)work->w; /* collect wants a place for it */
+    int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
+    size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
+    if (!row->x) return sampi_pick_row(row, line, n, floor);
+    return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
+}
+
+/* Keep the tokens with x >= floor, which is at most the largest x. Afterwards the row is compact. */
+static void sampi_gather(sampi_row *row, float floor)
+{
+    sampi_work *work = row->work;
+    float top = sampi_logit_of(row, row->top);
+    bool has_changes = row->n_change > 0;
+    size_t m;
+    if (floor < row->floor) floor = row->floor;
+    if (sampi_is_compact(row))
+        m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
+    else
+        m = sampi_collect_lines(row, floor);
+    if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
-    row->x = work->x;
-    row->id = work->id;
-    row->n = m;
-    row->r = 1.0f;
-    row->n_change = 0;
-    row->floor = -FLT_MAX;
-    row->scanned = false;
+    sampi_set_tokens(row, work->x, work->id, m);
+    row->top = top; /* it is among those kept, unless it was changed */
+    if (has_changes) (void)sampi_scan(row);
 }
 
-/* The same, but where many tokens stay they are not copied: the dense row gets a floor. */
-static void sampi_raise_floor(sampi_row *row, float least)
+/* Keep all, in a compact row. */
+static void sampi_compact(sampi_row *row)
 {
-    size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (row->id || !row->scanned || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
-        sampi_gather(row, least);
-    else if (least > row->floor)
-        row->floor = least;
+    if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* The row's largest logit. */
-static float sampi_row_max(sampi_row *row)
+/* Keep the first `want` in order and maybe some more; a compact row stays as it is. */
+static void sampi_gather_first(sampi_row *row, size_t want)
 {
-    if (row->n_change) {
-        sampi_row best = *row; /* the workspace is free while the row is dense */
-        sampi_gather(&best, sampi_row_bound(row, 1));
-        if (best.n == 0 || sampi_scan(&best)) return -INFINITY;
-        return best.top;
-    }
-    return sampi_logit_at(row, row->top);
+    if (!sampi_is_compact(row))
+        sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
+}
+
+/* Keep the tokens with x >= floor. Where many stay they are not copied: the dense row gets a floor. */
+static void sampi_raise_floor(sampi_row *row, float floor)
+{
+    size_t lines = sampi_n_lines(row->n);
+    if (sampi_is_compact(row) || row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
+        sampi_gather(row, floor);
+    else if (floor > row->floor)
+        row->floor = floor;
+}
+
+/* The row's largest logit. The workspace is free while the row is dense, and only a dense row has changes. */
+static float sampi_row_max(const sampi_row *row)
+{
+    if (row->n_change == 0) return sampi_logit_of(row, row->top);
+    sampi_row best = *row;
+    sampi_gather_first(&best, 1);
+    return best.top;
+}
+
+/* Is all of a dense row masked? Lines show it without their elements, unless each may have lost its only token. */
+static bool sampi_is_all_masked(const sampi_row *row)
+{
+    size_t lines = sampi_n_lines(row->n), alive = 0;
+    for (size_t i = 0; i < lines && alive <= row->n_change; i++) alive += !sampi_masked(row->work->line[i]);
+    return alive <= row->n_change && sampi_masked(sampi_row_max(row));
+}
+
+/* Make it a row again whose elements have been set, some of them masked or not. */
+static int sampi_end_changes(sampi_row *row, bool has_masked)
+{
+    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked) sampi_gather(row, -FLT_MAX);
+    return sampi_scan(row);
 }
 
 /* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id), over = m - keep,
-           from = m;
-    for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
+    size_t from = m; /* behind it all that equal the value go */
+    for (size_t over = m - keep; over > 0;) {
+        from--;
+        if (work->x[from] == value) over--;
+    }
     size_t to = from;
     for (size_t i = from; i < m; i++) {
-        if (work->x[i] == value) continue; /* one of the largest ids with this value */
+        if (work->x[i] == value) continue;
         work->x[to] = work->x[i];
         work->id[to++] = work->id[i];
     }
@@ -6389,85 +6674,25 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 /* Keep the first `keep` in order of a compact row. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
-    if (keep < row->n) sampi_cut_at(row, sampi_threshold(row->k, row->x, row->n, keep, row->top, true), keep);
+    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
 /* The first `keep` in order, or all unmasked ones if there are fewer. */
-static int sampi_keep_first(sampi_row *row, size_t keep)
+static void sampi_keep_first(sampi_row *row, size_t keep)
 {
-    int status = sampi_scan(row);
-    if (status) return status;
-    if (!row->id) {
-        float bound = sampi_row_bound(row, keep);
-        sampi_gather(row, sampi_unscale(sampi_logit_at(row, bound), row->r));
-        if (row->n == 0) return SAMP_E_EMPTY;
-        if ((status = sampi_scan(row))) return status;
-    }
+    sampi_gather_first(row, keep);
     sampi_cut(row, keep);
-    return SAMP_OK;
-}
-
-/* The next piece of a row as floats: where they are, all up to the next tile with a change; or a tile in buf, with its
-   changes. */
-static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
-{
-    const sampi_change *change = sampi_changes(row);
-    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
-    if (row->x && (c == row->n_change || (size_t)change[c].id >= end)) {
-        *piece = row->x + at;
-        if (c == row->n_change || (size_t)change[c].id >= row->n) return row->n - at;
-        return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
-    }
-    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, buf);
-    for (; c < row->n_change && (size_t)change[c].id < end; c++) buf[(size_t)change[c].id - at] = change[c].x;
-    *piece = buf;
-    return end - at;
-}
-
-/* How many elements x lie in [least, below). least = -INFINITY: masked ones too, which the kernels also have behind the
-   end of a row. */
-static size_t sampi_row_count(const sampi_row *row, float least, float below)
-{
-    size_t count = 0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        count += least >= -FLT_MAX ? row->k->count(piece, len, least) : len;
-        if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
-    }
-    return count;
-}
-
-/* A row as the array of its candidates. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
-{
-    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        for (size_t i = 0; i < len; i++) {
-            samp_token_data *d = &cur.data[at + i];
-            d->id = row->id ? row->id[at + i] : (samp_token)(at + i);
-            d->logit = sampi_logit_at(row, piece[i]) + 0.0f; /* -0 becomes +0 */
-            d->p = 0.0f;
-        }
-    }
-    return cur;
 }
 
 /* ---- sums ---- */
 
-static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least, bool with_s)
+/* The exact sums of a row; `above` counts the elements from floor on. A pass of 35 us where an estimate takes 15, for
+   128k tokens. */
+static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->sums(piece, len, row->r, max, least, with_s, &sums);
-    }
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
     return sums;
 }
 
@@ -6483,330 +6708,334 @@ typedef struct sampi_range {
 static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
-    if (!row->id) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
-    sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
-    return g;
+    sampi_range range;
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
+    range.max = max;
+    range.z_lo = range.z_hi = (double)sums.z;
+    range.s_lo = range.s_hi = (double)sums.s;
+    range.z = sums.z;
+    range.is_exact = true;
+    return range;
 }
 
-/* Estimate the sums of a dense row. */
-static int sampi_estimate(sampi_row *row, sampi_range *g)
+/* Widen sweep's z and s to what the exact sums of n weights can be.
+   Let d be a token's distance from max and m = s / z its mean under p. Sweep has each e^-d with a relative error of at
+   most ROUNDING + SLOPE d. So z's is ROUNDING + SLOPE m, and as m is an estimate itself, 8 nats more are allowed.
+   For s the errors are weighted with d once more, and the mean of d^2 may be much more than m^2; but sweep ends at
+   d = 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m, and
+   4 (1 + m) (13 + m + 8), which is what stands below, is more than 99 m for every m.
+   Then the exact sums are sums of integers: each weight is rounded by half a unit, and exp is off by less than 1e-11 of
+   it; no weight lies farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+static void sampi_widen(sampi_range *range, double z, double s, size_t n)
+{
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    double slack = (double)n + 1.0 + 1e-11 * ((z + z_err) * unit);
+    range->z_lo = (z - z_err) * unit - slack;
+    range->z_hi = (z + z_err) * unit + slack;
+    range->s_lo = (s - s_err) * unit - 64.0 * slack;
+    range->s_hi = (s + s_err) * unit + 64.0 * slack;
+    if (range->z_lo < unit) range->z_lo = unit; /* the maximum is one whole weight */
+    if (range->s_lo < 0.0) range->s_lo = 0.0;
+    range->z = 0;
+    range->is_exact = false;
+}
+
+/* Estimate the sums of a dense row: one pass. Declined where they would not fit in 64 bits. */
+static int sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    int status = sampi_scan(row);
-    if (status) return status;
-    g->max = sampi_row_max(row);
-    if ((status = sampi_max_status(g->max))) return status;
-    for (size_t at = 0, len; at < row->n; at += len) {
+    sampi_pieces it;
+    range->max = sampi_row_max(row);
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
         double part_z, part_s;
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->sweep(piece, len, row->r, g->max, &part_z, &part_s);
+        row->k->sweep(it.x, it.n, row->r, range->max, &part_z, &part_s);
         z += part_z;
         s += part_s;
     }
-    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
-    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
-    g->z_lo = (z - z_err) * unit, g->z_hi = (z + z_err) * unit;
-    g->s_lo = (s - s_err) * unit, g->s_hi = (s + s_err) * unit;
-    /* weights are rounded to integers: up to half a unit each, and the maximum is one whole weight */
-    double slack = (double)row->n + 1.0 + 1e-11 * g->z_hi;
-    g->z_lo -= slack, g->z_hi += slack;
-    g->s_lo -= 64.0 * slack, g->s_hi += 64.0 * slack;
-    if (g->z_lo < (double)SAMPI_ONE) g->z_lo = (double)SAMPI_ONE;
-    if (g->s_lo < 0.0) g->s_lo = 0.0;
-    g->is_exact = false;
-    return g->z_hi >= g->z_lo && g->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
+    sampi_widen(range, z, s, row->n);
+    return range->z_hi >= range->z_lo && range->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
 }
 
-static uint64_t sampi_least_mass(const sampi_range *g, uint64_t share)
+/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly. */
+static int sampi_range_of(sampi_row *row, sampi_range *range)
 {
-    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_lo);
-}
-static uint64_t sampi_most_mass(const sampi_range *g, uint64_t share)
-{
-    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
-}
-
-/* The key of the largest value v with sum of w [i] over x [i] >= v at least need, or less than `fine` below it; that of
-   -FLT_MAX if there is none. */
-static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint64_t *w, size_t n, uint64_t need,
-                              float top, int32_t fine)
-{
-    int32_t high = sampi_key(top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
-    uint64_t mass = 0;
-    while (mass < need && low != least) { /* mass (high) < need */
-        high = low;
-        low = (int64_t)low - least > step ? low - step : least;
-        step = step < 1 << 28 ? step * 2 : step;
-        mass = k->mass(x, w, n, sampi_unkey(low));
-    }
-    while ((int64_t)high - low > fine) {
-        int32_t mid = sampi_middle(low, high);
-        if (k->mass(x, w, n, sampi_unkey(mid)) >= need)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold
-   less), and the value of its last one. */
-static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
-{
-    const sampi_kernels *k = row->k;
-    uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
-    if (need == 0) need = 1;
-    if (z < need) return 0;
-    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top, 1)) + 0.0f;
-    float above = sampi_next_up(*value);
-    uint64_t before = k->mass(row->x, w, row->n, above);
-    for (size_t i = 0; i < row->n && each == 0; i++)
-        if (row->x[i] == *value) each = w[i];
-    return k->count(row->x, row->n, above) + (size_t)((need - before + each - 1) / each);
-}
-
-/* ---- the samplers ---- */
-
-/* One more element with another value; sorted by id. */
-static void sampi_change_to(sampi_row *row, samp_token id, float x)
-{
-    sampi_change *change = sampi_changes(row);
-    size_t i = row->n_change;
-    while (i > 0 && change[i - 1].id >= id) i--;
-    if (i < row->n_change && change[i].id == id) {
-        change[i].x = x;
-        return;
-    }
-    memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
-    change[i].id = id;
-    change[i].x = x;
-    row->n_change++;
-}
-
-/* The present value of a token, and where it stands in a compact row; false if it isn't there. */
-static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *at)
-{
-    size_t lo = 0, hi = row->n;
-    if (!row->id) {
-        const sampi_change *change = sampi_changes(row);
-        if ((size_t)id >= row->n) return false;
-        *x = sampi_at(row, (size_t)id) + 0.0f;
-        lo = sampi_change_at(row, id);
-        if (lo < row->n_change && change[lo].id == id) *x = change[lo].x;
-        return true;
-    }
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (row->id[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == row->n || row->id[lo] != id) return false;
-    *x = row->x[lo];
-    *at = lo;
-    return true;
-}
-
-/* logit_bias, penalties, dry: a few tokens get another logit. */
-typedef float (*sampi_change_of)(const sampi_sampler *s, float l, const void *entry);
-
-static int sampi_fast_patch(sampi_row *row, sampi_sampler *s, const void *list, size_t size, size_t n,
-                            sampi_change_of change)
-{
-    bool banned = false;
-    int status = row->id ? SAMP_OK : sampi_scan(row); /* of the row as it came: a change may hide a NaN */
-    if (status) return status;
-    if (row->r != 1.0f || (!row->id && row->n_change + n > SAMPI_CHANGES)) return SAMPI_DECLINED;
-    for (size_t i = 0; i < n; i++) {
-        const void *entry = (const char *)list + i * size;
-        samp_token id = *(const samp_token *)entry;
-        size_t at = 0;
-        float l;
-        if (!sampi_lookup(row, id, &l, &at) || sampi_masked(l)) continue;
-        l = change(s, l, entry);
-        if (!row->id) {
-            sampi_change_to(row, id, l);
-            continue;
-        }
-        row->work->x[at] = l;
-        row->scanned = false;
-        banned |= sampi_masked(l);
-    }
-    if (banned) sampi_gather(row, -FLT_MAX); /* compact rows have no masked tokens */
-    return row->n ? SAMP_OK : SAMP_E_EMPTY;
-}
-
-static float sampi_bias_entry(const sampi_sampler *s, float l, const void *entry)
-{
-    (void)s;
-    return sampi_bias_change(l, ((const samp_logit_bias *)entry)->bias);
-}
-static float sampi_penalties_entry(const sampi_sampler *s, float l, const void *entry)
-{
-    return sampi_penalties_change(s, l, (const sampi_count *)entry);
-}
-static float sampi_dry_entry(const sampi_sampler *s, float l, const void *entry)
-{
-    return sampi_dry_change(s, l, (const sampi_count *)entry);
-}
-static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
-{
-    return sampi_fast_patch(row, s, sampi_part(s, 0), sizeof(samp_logit_bias), (size_t)s->u.bias.n, sampi_bias_entry);
-}
-static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
-{
-    return sampi_fast_patch(row, s, sampi_part(s, 1), sizeof(sampi_count), s->u.penalties.n, sampi_penalties_entry);
-}
-static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
-{
-    sampi_count *list = (sampi_count *)sampi_part(s, 1);
-    return sampi_fast_patch(row, s, list, sizeof(sampi_count), sampi_dry_list(s, list), sampi_dry_entry);
-}
-
-static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s) { return sampi_keep_first(row, (size_t)s->u.top_k.k); }
-
-/* Keep l >= least, but at least the first min_keep in order. */
-static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
-{
-    float floor = sampi_float_up(least);
-    sampi_row before = *row;
-    if (row->id) {
-        if (row->k->count(row->x, row->n, floor) < min_keep) return sampi_keep_first(row, min_keep);
-        sampi_gather(row, floor);
-        return SAMP_OK;
-    }
-    sampi_raise_floor(row, sampi_unscale(floor, row->r));
-    if (!row->id && row->n / 128 >= min_keep) return SAMP_OK; /* at least so many lines reach it */
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    if (row->n >= min_keep) return SAMP_OK;
-    *row = before;
-    return sampi_keep_first(row, min_keep);
-}
-
-static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
-{
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    return sampi_fast_above(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep ? s->u.cut.min_keep : 1);
-}
-
-/* top_p on a compact row: all weights. */
-static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
-{
-    uint64_t *w = row->work->w;
-    float value;
-    int status = sampi_scan(row);
-    if (status) return status;
-    row->k->weights(row->x, row->n, row->top, w);
-    size_t keep = sampi_prefix(row, w, sampi_mass_of(share, row->k->mass(row->x, w, row->n, -FLT_MAX)), &value);
-    if (keep < min_keep)
-        sampi_cut(row, min_keep);
-    else
-        sampi_cut_at(row, value, keep);
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) return sampi_estimate(row, range);
+    sampi_compact(row);
+    *range = sampi_exact(row, row->top, true);
     return SAMP_OK;
 }
 
-/* A long nucleus. A sample of the row tells between which values the mass left out ends; one exact pass gives Z and the
-   mass above these, and only the tokens between them are looked at one by one. The row stays dense, with a floor. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share, size_t min_keep)
+/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. */
+static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+static uint64_t sampi_z_hi(const sampi_range *range)
+{
+    return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
+}
+
+static uint64_t sampi_mass_lo(const sampi_range *range, uint64_t share)
+{
+    return sampi_mass_of(share, sampi_z_lo(range));
+}
+
+static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
+{
+    return sampi_mass_of(share, sampi_z_hi(range));
+}
+
+/* The first tokens in order of a compact row: how many, and the logit of the last of them. */
+typedef struct sampi_prefix {
+    size_t n;
+    float last;
+} sampi_prefix;
+
+/* The shortest prefix that holds the mass `want`, w [n] the row's weights; n = 0 if all of them hold less. Of the
+   tokens that equal the last one, all with one weight, it has as many as are needed. */
+static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
+{
+    const sampi_kernels *k = row->k;
+    sampi_values values = { k, row->x, w, row->n, row->top };
+    sampi_prefix prefix = { 0, 0.0f };
+    size_t i = 0;
+    if (want == 0) want = 1;
+    if (k->mass(row->x, w, row->n, -FLT_MAX) < want) return prefix;
+    prefix.last = sampi_find_value(&values, want, 0, 1) + 0.0f;
+    while (row->x[i] != prefix.last) i++;
+    float above = sampi_next_up(prefix.last);
+    uint64_t missing = want - k->mass(row->x, w, row->n, above);
+    prefix.n = k->count(row->x, row->n, above) + (size_t)((missing + w[i] - 1) / w[i]);
+    return prefix;
+}
+
+/* Keep a prefix, but at least the first min_keep. */
+static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
+{
+    if (prefix.n < min_keep)
+        sampi_cut(row, min_keep);
+    else
+        sampi_cut_at(row, prefix.last, prefix.n);
+}
+
+/* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
+
+/* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
+static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
+{
+    *at = sampi_find_id(row, token);
+    if (*at == row->n) return false;
+    *l = sampi_present(row, *at);
+    return !sampi_masked(*l);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. */
+static bool sampi_can_patch(const sampi_row *row, size_t n) { return row->r == 1.0f && sampi_has_room(row, n); }
+
+static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    size_t n = (size_t)s->u.bias.n, at;
+    bool has_masked = false;
+    float l;
+    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
+        l = sampi_bias_change(l, bias[i].bias);
+        sampi_set_element(row, at, l);
+        if (sampi_masked(l)) has_masked = true;
+    }
+    return sampi_end_changes(row, has_masked);
+}
+
+/* The tokens of a list, each by its count. This masks none. */
+static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
+                               float (*change)(const sampi_sampler *, float, const sampi_count *))
+{
+    size_t at;
+    float l;
+    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0; i < n; i++)
+        if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
+    return sampi_end_changes(row, false);
+}
+
+static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
+}
+
+static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    return sampi_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
+}
+
+/* ---- top_k, min_p ---- */
+
+static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
+{
+    sampi_keep_first(row, (size_t)s->u.top_k.k);
+    return SAMP_OK;
+}
+
+/* Counting first would be a pass over a dense row: it is cut, and if too few are left, taken back. */
+static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
+{
+    float floor = sampi_float_up((double)sampi_row_max(row) + sampi_ln(s->u.cut.p));
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    if (sampi_is_compact(row)) {
+        if (row->k->count(row->x, row->n, floor) < min_keep)
+            sampi_keep_first(row, min_keep);
+        else
+            sampi_gather(row, floor);
+        return SAMP_OK;
+    }
+    sampi_row before = *row;
+    sampi_raise_floor(row, sampi_unscale(row, floor));
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK; /* an eighth of the lines reach it */
+    sampi_compact(row);
+    if (row->n < min_keep) {
+        *row = before;
+        sampi_keep_first(row, min_keep);
+    }
+    return SAMP_OK;
+}
+
+/* ---- top_p ----
+   It keeps the prefix by mass of sampi_find_prefix, of a row in one of three forms:
+     all    a compact or short row: the weights of all its tokens;
+     head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
+     wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
+            its end is looked at, between an exact sum of what is above the band and what is wanted. */
+
+static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w;
+    row->k->weights(row->x, row->n, row->top, w);
+    uint64_t z = row->k->mass(row->x, w, row->n, -FLT_MAX);
+    sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
+}
+
+/* How many tokens a nucleus may need, roughly: twice the perplexity e^H, H = mean of max - l, + ln Z. */
+static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
+{
+    double mean = (range->s_hi + range->s_lo) / (range->z_hi + range->z_lo);
+    double entropy = mean + sampi_ln(range->z_hi / (double)SAMPI_ONE);
+    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
+    if (guess < 24.0) return 24;
+    return guess < (double)n ? (size_t)guess : n;
+}
+
+/* false: the nucleus is not that short, and nothing has changed but that the range may be exact now. */
+static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w;
+    for (size_t want = sampi_top_p_guess(range, row->n); want < row->n / 64 && min_keep < want; want *= 4) {
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        head.k->weights(head.x, head.n, range->max, w);
+        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_mass_hi(range, share)) continue;
+        sampi_prefix prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
+            *range = sampi_exact(row, range->max, false);
+            prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        }
+        *row = head;
+        sampi_keep_prefix(row, prefix, min_keep);
+        return true;
+    }
+    return false;
+}
+
+/* Where a long nucleus ends, told by every 32nd token: elements low and high with its last one between them, most
+   likely. They leave out an eighth more and an eighth less than the share says, for the noise of the sample. */
+static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
+{
+    float *l = row->work->x;
+    uint64_t *w = row->work->w, z = (uint64_t)range->z_lo;
+    uint64_t left_out = (z - sampi_mulhi(share, z)) / 32, noise = left_out / 8;
+    size_t n = 0;
+    for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_logit_of(row, sampi_element_at(row, i));
+    row->k->weights(l, n, range->max, w);
+    sampi_values sample = { row->k, l, w, n, range->max };
+    uint64_t all = sampi_mass_above(&sample, -FLT_MAX);
+    if (all <= left_out + noise) return false;
+    *high = sampi_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
+    *low = sampi_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
+    return true;
+}
+
+/* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
+   to masked ones. Declined, with nothing changed, where the band has missed the end. */
+static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
-    float buf[SAMPI_TILE], value = 0.0f;
-    const float *piece;
+    float low, high, *x = work->x;
+    sampi_pieces it;
     size_t m = 0;
-    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, sampi_at(row, i));
-    k->weights(work->x, m, g->max, work->w);
-    uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
-    uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
-    if (all <= out_of + slack) return SAMPI_DECLINED;
-    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max, 1 << 12));
-    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max, 1 << 12));
-    high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
+    if (!sampi_top_p_band(row, range, share, &low, &high)) return SAMPI_DECLINED;
+    sampi_sums sums = sampi_row_sums(row, range->max, high, false);
+    uint64_t want = sampi_mass_of(share, sums.z);
+    if (sums.above >= want) return SAMPI_DECLINED;
 
-    sampi_sums sums = sampi_row_sums(row, g->max, high, false);
-    uint64_t need = sampi_mass_of(share, sums.z);
-    if (sums.above >= need) return SAMPI_DECLINED;
-    m = 0;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        m += k->collect(piece, NULL, (int32_t)at, len, low, high, work->x + m, work->id + m);
-    }
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
     if (m == 0) return SAMPI_DECLINED;
-    k->scale(work->x, m, row->r, work->x);
-    k->weights(work->x, m, g->max, work->w);
-    sampi_row band = sampi_compact_row(row, work->x, work->id, m);
-    sampi_scan(&band);
-    size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
-    if (keep == 0 || (min_keep > 1 && keep + sampi_row_count(row, high, INFINITY) < min_keep)) return SAMPI_DECLINED;
-    keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
-    for (size_t i = 0; i < m; i++) out += work->x[i] == value && more++ >= keep;
-    if (row->n_change + out > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; i > 0 && out > 0; i--)
-        if (work->x[i - 1] == value) sampi_change_to(row, work->id[i - 1], -INFINITY), out--;
-    row->floor = sampi_unscale(value, row->r);
+    k->scale(x, m, row->r, x);
+    k->weights(x, m, range->max, work->w);
+    sampi_row band = *row;
+    sampi_set_tokens(&band, x, work->id, m);
+    (void)sampi_scan(&band);
+    sampi_prefix prefix = sampi_find_prefix(&band, work->w, want - sums.above);
+    if (prefix.n == 0) return SAMPI_DECLINED;
+    if (min_keep > 1 && prefix.n + sampi_row_count(row, high, INFINITY) < min_keep) return SAMPI_DECLINED;
+
+    size_t over = k->count(x, m, prefix.last) - prefix.n;
+    if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
+    for (size_t i = m; over > 0;) { /* the largest ids with this value */
+        i--;
+        if (x[i] != prefix.last) continue;
+        sampi_add_change(row, work->id[i], -INFINITY);
+        over--;
+    }
+    row->floor = sampi_unscale(row, prefix.last);
     return SAMP_OK;
 }
 
 static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t share = sampi_share(s->u.cut.p), *w = row->work->w;
+    uint64_t share = sampi_share(s->u.cut.p);
     size_t min_keep = s->u.cut.min_keep;
-    sampi_range g;
-    if (row->id) return sampi_top_p_compact(row, share, min_keep);
-    int status = row->n > SAMPI_SMALL ? sampi_estimate(row, &g) : sampi_scan(row);
-    if (status) return status;
-    /* the perplexity tells how many tokens may be needed */
-    double entropy = row->n > SAMPI_SMALL
-                         ? (g.s_hi + g.s_lo) / (g.z_hi + g.z_lo) + sampi_ln(g.z_hi / (double)SAMPI_ONE)
-                         : 30.0;
-    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
-    size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
-    for (; want < row->n / 64 && min_keep < want; want *= 4) {
-        sampi_row head = *row;
-        float value, other;
-        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
-        if (head.n == 0) return SAMP_E_EMPTY;
-        sampi_scan(&head);
-        head.k->weights(head.x, head.n, g.max, w);
-        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_most_mass(&g, share)) continue;
-        size_t keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
-        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_most_mass(&g, share), &other)) {
-            g = sampi_exact(row, g.max, false);
-            keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
-        }
-        *row = head;
-        if (keep < min_keep)
-            sampi_cut(row, min_keep);
-        else
-            sampi_cut_at(row, value, keep);
-        return SAMP_OK;
+    sampi_range range;
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+        int status = sampi_estimate(row, &range);
+        if (status) return status;
+        if (sampi_top_p_head(row, &range, share, min_keep)) return SAMP_OK;
+        if (sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
     }
-    if (row->n > SAMPI_SMALL && (status = sampi_top_p_wide(row, &g, share, min_keep)) != SAMPI_DECLINED)
-        return status;
-    sampi_gather(row, -FLT_MAX);
-    return row->n ? sampi_top_p_compact(row, share, min_keep) : SAMP_E_EMPTY;
+    sampi_compact(row);
+    sampi_top_p_all(row, share, min_keep);
+    return SAMP_OK;
 }
 
+/* ---- temp, temp_ext ---- */
+
+/* All logits times 1 / t; a dense row's elements stay, and its r tells. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
-    if (!(t >= SAMPI_TEMP_MIN)) return sampi_keep_first(row, 1);
     float r = 1.0f / t;
-    if (row->id) {
-        row->k->scale(row->x, row->n, r, row->work->x);
-        if (row->scanned) row->top = sampi_finite(row->top * r);
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
+    if (sampi_is_compact(row)) {
+        row->k->scale(row->x, row->n, r, row->work->x);
+        row->top = sampi_finite(row->top * r);
+        return SAMP_OK;
+    }
+    if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
+    float max = sampi_row_max(row);
     if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
@@ -6814,129 +7043,140 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
+/* T is a float of the entropy: no estimate will do. The sums are of all unmasked tokens, so a floor has to go. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
-    if (row->floor > -FLT_MAX) sampi_gather(row, -FLT_MAX);
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    sampi_sums sums = sampi_row_sums(row, max, row->floor,
-                                     true); /* T is a float of the entropy: no estimate will do */
+    if (row->floor > -FLT_MAX) sampi_compact(row);
+    sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
+
+/* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
-    const sampi_kernels *k = row->k;
+    float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
+    if (sampi_is_compact(row)) {
+        if (sampi_row_count(row, floor, sure) > 0) return false;
+        sampi_gather(row, floor);
+        return true;
+    }
     sampi_row before = *row;
-    float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
-    if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
-    sampi_raise_floor(row, least);
-    if (row->id) {
-        if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
-    } else if (least >= sure || sampi_row_count(row, least, sure) == 0) {
+    sampi_raise_floor(row, floor);
+    if (floor >= sure) return true;
+    if (sampi_is_compact(row)) { /* only what was kept can lie between them: no pass is needed */
+        if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
     }
     *row = before;
     return false;
 }
 
+/* The mean of a few elements: near enough to the row's that squares of distances from it lose nothing. */
+static float sampi_sigma_pivot(const sampi_row *row)
+{
+    double sum = 0.0;
+    int n = 0;
+    for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
+        float x = sampi_element_at(row, i);
+        if (!(fabsf(x) <= FLT_MAX)) continue;
+        sum += (double)x;
+        n++;
+    }
+    return n ? (float)(sum / n) : 0.0f;
+}
+
+/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
-    double moment[3] = { 0.0, 0.0, 0.0 }, pivot = 0.0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    int known = 0;
-    if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
-    if (row->n == 0) return SAMP_E_EMPTY;
-    int status = sampi_scan(row);
-    if (status) return status;
-    for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
-        if (fabsf(sampi_at(row, i)) <= FLT_MAX) pivot += (double)sampi_at(row, i), known++;
-    if (known) pivot /= known;
-    for (size_t at = 0, len; at < row->n; at += len) {
+    double moment[3] = { 0.0, 0.0, 0.0 };
+    sampi_pieces it;
+    if (row->r != 1.0f || row->n_change) sampi_compact(row);
+    float pivot = sampi_sigma_pivot(row);
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
         double part[3];
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->moments(piece, len, (float)pivot, part);
+        row->k->moments(it.x, it.n, pivot, part);
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
-    /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
-    double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
-    double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
-    double high = sqrt((variance > 0.0 ? variance : 0.0) + error), slack = 1e-9 * sqrt(square) + 1e-30,
-           n = s->u.sigma.n;
+    double mean = moment[1] / moment[0], square = moment[2] / moment[0];
     if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
-    high = sampi_round(n * (high + slack));
-    low = low > slack ? sampi_round(n * (low - slack)) : 0.0;
+    /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
+       the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
+    double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
+    double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
+    double low = variance > error ? sqrt(variance - error) : 0.0;
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
+    high = sampi_round(s->u.sigma.n * (high + slack));
+    low = low > slack ? sampi_round(s->u.sigma.n * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* Its exact range for a compact row, else an estimate. Short rows become compact. */
-static int sampi_range_of(sampi_row *row, sampi_range *g)
+/* ---- xtc ---- */
+
+/* What reaches the threshold in a compact row: how many tokens, and which is the last of them in order. */
+typedef struct sampi_reach {
+    size_t n, last;
+    bool is_sure; /* it is the same at both ends of the range */
+} sampi_reach;
+
+static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
-    if (!row->id && row->n > SAMPI_SMALL) return sampi_estimate(row, g);
-    int status = sampi_scan(row);
-    if (status) return status;
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    if (row->n == 0) return SAMP_E_EMPTY;
-    if ((status = sampi_scan(row))) return status;
-    *g = sampi_exact(row, row->top, true);
-    return SAMP_OK;
+    sampi_reach reach = { 0, 0, true };
+    for (size_t i = 0; i < row->n; i++) {
+        if (w[i] < mass_lo) continue;
+        if (w[i] < mass_hi) reach.is_sure = false;
+        if (reach.n++ == 0 || row->x[i] <= row->x[reach.last]) reach.last = i;
+    }
+    return reach;
 }
 
+/* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
+   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
-    sampi_range g;
+    size_t min_keep = s->u.xtc.min_keep;
+    sampi_range range;
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
-    int status = sampi_range_of(row, &g);
+    int status = sampi_range_of(row, &range);
     if (status) return status;
-    sampi_row head = *row; /* w >= t Z needs w >= t 2^40 */
-    double reach = (double)g.max + sampi_ln(s->u.xtc.t) - 1e-6;
-    if (!row->id) sampi_gather(&head, sampi_unscale(sampi_float_up(reach), row->r));
-    head.k->weights(head.x, head.n, g.max, w);
-    size_t above = 0, least = 0, unsure = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t lo = sampi_least_mass(&g, share), hi = sampi_most_mass(&g, share);
-        above = unsure = 0;
-        for (size_t i = 0; i < head.n; i++) {
-            unsure += w[i] >= lo && w[i] < hi;
-            if (w[i] < lo) continue;
-            if (above++ == 0 || head.x[i] <= head.x[least]) least = i;
-        }
-        if (unsure == 0) break;
-        g = sampi_exact(row, g.max, false);
+    sampi_row head = *row;
+    if (!sampi_is_compact(row)) {
+        double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
+        sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
     }
-    if (above < 2) return SAMP_OK;
-    if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
-    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor, false).n : row->n;
-    if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    uint64_t need = sampi_least_mass(&g, share);
-    size_t kept = 0;
-    for (size_t i = 0; i < head.n; i++) {
-        bool out = w[i] >= need && i != least;
-        if (!row->id && out) sampi_change_to(row, head.id[i], -INFINITY);
-        if (!row->id || out) continue;
-        row->work->x[kept] = row->x[i];
-        row->work->id[kept++] = row->id[i];
+    head.k->weights(head.x, head.n, range.max, w);
+    sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    if (!reach.is_sure) {
+        range = sampi_exact(row, range.max, false);
+        reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     }
-    if (row->id) row->n = kept, row->scanned = false;
-    return SAMP_OK;
+    if (reach.n < 2) return SAMP_OK;
+    if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
+    size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n;
+    if (n - (reach.n - 1) < min_keep) return SAMP_OK;
+    uint64_t mass = sampi_mass_lo(&range, share);
+    for (size_t i = 0; i < head.n; i++)
+        if (w[i] >= mass && i != reach.last) sampi_set_element(row, sampi_find_id(row, head.id[i]), -INFINITY);
+    return sampi_end_changes(row, true);
 }
 
-/* ---- typical: a selection by score, no sort ---- */
+/* ---- typical: a selection by score, no sort ----
+   The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
+   the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
+   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row. */
 
-/* Put the first tokens of d [n] in the order o that hold the mass `need`, but at least `least` of them, to the front:
+/* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
    how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
-static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t need, size_t least)
+static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0;
+    size_t from = 0; /* those before it are in */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -6945,24 +7185,24 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
         size_t m = from + sampi_partition(o, d + from, n - from);
         samp_token_data_array part = { d + from, m - from, -1, false };
         uint64_t mass = sampi_sum_to(&part, (float)o->max).z;
-        if (mass >= need && m >= least) {
+        if (mass >= want && m >= min_keep) {
             n = m;
         } else {
-            need -= mass < need ? mass : need;
+            want -= mass < want ? mass : want;
             from = m;
         }
     }
     sampi_insertion_sort(o, d + from, n - from);
     for (size_t i = from; i < n; i++) {
         uint64_t w = sampi_weight((float)o->max, d[i].logit);
-        need -= w < need ? w : need;
-        if (need == 0 && i + 1 >= least) return i + 1;
+        want -= w < want ? w : want;
+        if (want == 0 && i + 1 >= min_keep) return i + 1;
     }
     return 0;
 }
 
-/* Where typical's cut is looked for. The score falls with the logit up to the mean, then rises, so the kept tokens are
-   an interval of logits: none below `low`, all of [in_low, in_high) if that is not empty. The others are the band. */
+/* Where the cut is looked for: none below `low` is kept, all of [in_low, in_high) are, if that is not empty. The others
+   are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -6973,148 +7213,205 @@ static sampi_band sampi_band_above(float low)
     return band;
 }
 
-/* The band's tokens in a compact row: logits and places (slack 16). Returns the mass of [in_low, in_high). */
-static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, float *l, int32_t *place)
+static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
+
+/* Tokens with their scores, laid over w: weights, then logits (soon minus their scores), then where they stand in the
+   row, each with slack 16. With places that is 16 bytes a token of the 12 (row->n + 128) there: for half of the row's
+   tokens. Without them (place NULL: all of the row, in order) it is 12 bytes a token. */
+typedef struct sampi_scored {
+    size_t n;
+    uint64_t *w;
+    float *y;
+    int32_t *place;
+} sampi_scored;
+
+static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with_places)
+{
+    sampi_scored t;
+    t.n = n;
+    t.w = work->w;
+    t.y = (float *)(void *)(t.w + n + 16);
+    t.place = with_places ? (int32_t *)(void *)(t.y + n + 16) : NULL;
+    return t;
+}
+
+/* The band's tokens in a compact row. Returns the mass of [in_low, in_high). */
+static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
     uint64_t w[SAMPI_TILE + 16], inner = 0;
     size_t n = 0;
-    for (size_t i = 0, len; i < row->n; i += len) {
+    for (size_t i = 0; i < row->n; i += SAMPI_TILE) {
         const float *x = row->x + i;
-        len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
+        size_t len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
         k->weights(x, len, max, w);
         inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
-        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, l + n, place + n);
-        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, l + n, place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, t->y + n, t->place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, t->y + n, t->place + n);
     }
     return inner;
 }
 
-/* Logits to minus their scores, rounded to f32: so what is greater here comes first. */
-static void sampi_scores(float *y, size_t n, const sampi_order *o)
+/* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
+static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
-    for (size_t i = 0; i < n; i++) {
-        samp_token_data token = { 0, y[i], 0.0f };
-        y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
+    k->weights(t->y, t->n, (float)o->max, t->w);
+    for (size_t i = 0; i < t->n; i++) {
+        samp_token_data token = { 0, t->y[i], 0.0f };
+        t->y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
     }
 }
 
-/* A cut by score: y = minus the scores, w = the weights. */
+/* A cut by score. */
 typedef struct sampi_score_cut {
     float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
     uint64_t over, upto; /* the mass with y > at, with y >= at */
     size_t n_over, n_upto;
 } sampi_score_cut;
 
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const float *y, const uint64_t *w, size_t n,
-                                        uint64_t need, size_t least)
+static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
 {
-    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f, 1));
-    float by_count = least ? sampi_threshold(k, y, n, least, 0.0f, true) : 0.0f;
-    float at = by_mass < by_count ? by_mass : by_count, above = sampi_next_up(at);
-    sampi_score_cut cut = { at, k->mass(y, w, n, above), k->mass(y, w, n, at), k->count(y, n, above),
-                            k->count(y, n, at) };
+    sampi_values values = { k, t->y, t->w, t->n, 0.0f };
+    sampi_score_cut cut;
+    float by_mass = sampi_find_value(&values, want ? want : 1, 0, 1);
+    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, 0.0f) : 0.0f;
+    cut.at = by_mass < by_count ? by_mass : by_count;
+    float above = sampi_next_up(cut.at);
+    cut.over = k->mass(t->y, t->w, t->n, above);
+    cut.upto = k->mass(t->y, t->w, t->n, cut.at);
+    cut.n_over = k->count(t->y, t->n, above);
+    cut.n_upto = k->count(t->y, t->n, cut.at);
     return cut;
 }
 
-/* Remove from a compact row what is below `low`, what is behind the cut, and of the tokens at the cut all but the first
-   that are needed. y [n] belongs to the tokens at place [n], or to the row; it and the weights are lost. */
-static void sampi_typical_keep(sampi_row *row, const sampi_order *o, float *y, const int32_t *place, size_t n,
-                               float cut, uint64_t need, size_t least, float low)
+/* Remove from a compact row the tokens behind the cut, and of those at the cut all but the first that are wanted. What
+   stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
+   the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
+   from its end, as it grows over the list. */
+static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
+                              size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w;
-    int32_t *at = (int32_t *)(void *)(score + n + 16), *first = (int32_t *)(void *)work->w;
+    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
+    int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = work->candidate;
-    size_t c = 0;
-    row->k->scale(y, n, -1.0f, y);
-    n = row->k->collect(y, place, 0, n, -cut, INFINITY, score, at);
+    size_t n_tied = 0;
+    row->k->scale(t->y, t->n, -1.0f, t->y);
+    size_t n = row->k->collect(t->y, t->place, 0, t->n, -cut, INFINITY, score, place);
     for (size_t i = 0; i < n; i++) {
         if (score[i] > -cut)
-            work->x[at[i]] = -INFINITY;
+            work->x[place[i]] = -INFINITY;
         else
-            at[c++] = at[i];
+            place[n_tied++] = place[i];
     }
-    memmove(first, at, c * sizeof *at);
-    for (size_t i = c; i-- > 0;) { /* from the end: the array grows over the list */
-        samp_token_data token = { first[i], row->x[first[i]] + 0.0f, 0.0f };
-        d[i] = token;
+    memmove(tied, place, n_tied * sizeof *tied);
+    for (size_t i = n_tied; i > 0; i--) {
+        int32_t at = tied[i - 1];
+        d[i - 1].id = at;
+        d[i - 1].logit = row->x[at] + 0.0f;
+        d[i - 1].p = 0.0f;
     }
-    for (size_t i = sampi_prefix_by(o, d, c, need, least); i < c; i++) work->x[d[i].id] = -INFINITY;
-    row->n = row->k->collect(row->x, row->id, 0, row->n, low, INFINITY, work->x, work->id);
-    row->scanned = false;
+    for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or g is not exact and
-   leaves a doubt, nothing has changed.
+/* What typical is to do: its parameters, and what is known of the row's sums. */
+typedef struct sampi_typical {
+    uint64_t share;
+    size_t min_keep;
+    sampi_range range;
+} sampi_typical;
+
+/* How far the means at both ends of the range can be from the one in between, which the scores are from. */
+static sampi_order sampi_typical_order(const sampi_range *range, double *off)
+{
+    double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
+    sampi_order order = { sampi_typical_score, range->max, 0.5 * (mean_lo + mean_hi) };
+    *off = range->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi;
+    return order;
+}
+
+/* A score with its sign: negative above the mean's logit. */
+static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
+
+/* Do all of [in_low, in_high) score less than the last token kept, and all below `low` more, by the margins? */
+static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
+{
+    if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
+    if (sampi_band_is_whole(band)) return true;
+    double at_low = fabs(sampi_signed_score(o, band->in_low));
+    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    return at_low < last - slack && at_high < last - slack;
+}
+
+/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
+   exact and leaves a doubt, nothing has changed.
    An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
    the last one as twice that, and this one is needed whatever Z is. */
-static sampi_found sampi_typical_cut(sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
-                                     const sampi_band *band)
+static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
-    double mean_lo = g->s_lo / g->z_hi, mean_hi = g->s_hi / g->z_lo, inside = -1.0;
-    sampi_order o = { sampi_typical_score, g->max, 0.5 * (mean_lo + mean_hi) };
-    uint64_t need_lo = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_lo) + 1,
-             need = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1) + 1, inner = 0;
-    bool whole = !(band->in_low < band->in_high);
-    size_t n = row->n, n_inner = 0;
-    if (!whole) {
-        size_t over = k->count(row->x, n, band->in_high);
-        n_inner = k->count(row->x, n, band->in_low) - over;
+    const sampi_range *range = &typical->range;
+    bool is_whole = sampi_band_is_whole(band);
+    size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1, inner = 0;
+    double off;
+    sampi_order order = sampi_typical_order(range, &off);
+    if (!is_whole) {
+        n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
-        inside = fabs(o.max - (double)band->in_low - o.mean);
-        double other = fabs(o.max - (double)sampi_next_down(band->in_high) - o.mean);
-        inside = inside > other ? inside : other;
     }
-    uint64_t *w = row->work->w;
-    float *y = (float *)(void *)(w + n + 16);
-    int32_t *place = whole ? NULL : (int32_t *)(void *)(y + n + 16);
-    if (whole)
-        memcpy(y, row->x, n * sizeof *y);
+    sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
+    if (is_whole)
+        memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner = sampi_band_tokens(row, g->max, band, y, place);
-    if (inner >= need && n_inner >= least) return SAMPI_ELSEWHERE;
-    need = need > inner ? need - inner : 0;
-    least = least > n_inner ? least - n_inner : 0;
-    k->weights(y, n, g->max, w);
-    sampi_scores(y, n, &o);
-    sampi_score_cut cut = sampi_cut_scores(k, y, w, n, need, least);
+        inner = sampi_band_tokens(row, range->max, band, &t);
+    if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
+    want = want > inner ? want - inner : 0;
+    min_keep = min_keep > n_inner ? min_keep - n_inner : 0;
+    sampi_score_tokens(k, &t, &order);
+    sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
+    if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
-    double off = g->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi, apart = 2.0 * (off + slack);
-    double below = o.max - (double)sampi_next_down(band->low) - o.mean; /* the least score among those */
-    if (cut.upto < need || cut.n_upto < least) return SAMPI_ELSEWHERE;
-    if (!(inside < last - slack && last + apart < below)) return SAMPI_ELSEWHERE;
-    if (!g->is_exact && (cut.n_upto - cut.n_over != 1 || (cut.over >= need_lo && cut.n_upto != least) ||
-                         k->count(y, n, sampi_float_up(-last - apart)) != cut.n_upto ||
-                         k->count(y, n, sampi_float_up(-last + apart)) != cut.n_over))
-        return SAMPI_DOUBT;
-    sampi_typical_keep(row, &o, y, place, n, cut.at, need > cut.over ? need - cut.over : 0,
-                       least > cut.n_over ? least - cut.n_over : 0, band->low);
+    double apart = 2.0 * (off + slack);
+    if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
+    if (!range->is_exact) {
+        bool is_alone = cut.n_upto - cut.n_over == 1 &&
+                        k->count(t.y, n, sampi_float_up(-last - apart)) == cut.n_upto &&
+                        k->count(t.y, n, sampi_float_up(-last + apart)) == cut.n_over;
+        bool is_needed = cut.over < want_lo || cut.n_upto == min_keep;
+        if (!is_alone || !is_needed) return SAMPI_DOUBT;
+    }
+    sampi_drop_scores(row, &order, &t, cut.at, want > cut.over ? want - cut.over : 0,
+                      min_keep > cut.n_over ? min_keep - cut.n_over : 0);
+    sampi_gather(row, band->low);
+    (void)sampi_scan(row); /* the maximum need not be typical */
     return SAMPI_FOUND;
 }
 
-/* A guess at the band of a long row: the scores of every 32nd token around the cut. The more tries, the wider. */
-static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
-                                      int tries)
+/* A guess at the band of a long compact row: the scores of every 32nd token, and where shares of their mass end that
+   are somewhat larger and smaller than wanted: by 1/64, 1/16, 1/4 of all. The more tries, the wider. */
+static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
-    sampi_order o = { sampi_typical_score, g->max, g->s_lo / g->z_lo };
-    sampi_band band = sampi_band_above(-FLT_MAX);
-    size_t n = (row->n + 31) / 32, rank = least / 32, more = n >> (6 - 2 * tries);
-    uint64_t *w = row->work->w;
-    float *y = (float *)(void *)(w + n + 16);
-    for (size_t i = 0; i < n; i++) y[i] = row->x[32 * i];
-    row->k->weights(y, n, g->max, w);
-    sampi_scores(y, n, &o);
-    uint64_t all = row->k->mass(y, w, n, -FLT_MAX), part = sampi_mulhi(share, all), off = all >> (6 - 2 * tries);
-    double far_end = -(double)sampi_cut_scores(row->k, y, w, n, part + off, rank ? rank + more : 0).at;
-    double near_end =
-        -(double)sampi_cut_scores(row->k, y, w, n, part > off ? part - off : 0, rank > more ? rank - more : 0).at;
-    double slack = 1e-6 * (o.mean + near_end), middle = o.max - o.mean; /* what ties at the cut goes with it */
-    if (!(near_end > slack)) return band;
+    const sampi_range *range = &typical->range;
+    sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
+    sampi_scored t = sampi_lay_scored(row->work, (row->n + 31) / 32, false);
+    int shift = 6 - 2 * tries;
+    for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
+    sampi_score_tokens(row->k, &t, &order);
+    uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
+    size_t rank = typical->min_keep / 32, more = t.n >> shift;
+    uint64_t less_mass = part > off ? part - off : 0;
+    size_t less_rank = rank > more ? rank - more : 0;
+    double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
+    double near_end = -(double)sampi_cut_scores(row->k, &t, less_mass, less_rank).at;
+    double middle = order.max - order.mean,
+           slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
+    sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
     band.in_low = sampi_float_up(middle - near_end + slack);
     band.in_high = sampi_float_up(middle + near_end - slack);
@@ -7123,249 +7420,255 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g
 
 /* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
    typical than the maximum itself, and so on. */
-static sampi_found sampi_typical_head(sampi_row *row, sampi_range *g, uint64_t share, size_t least)
+static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
+    sampi_range *range = &typical->range;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
-        double mean = g->s_hi / g->z_lo;
-        float low = sampi_float_up((double)g->max - (1.0 + reach) * mean - 1e-3);
+        double mean = range->s_hi / range->z_lo;
+        float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(low, row->r));
-        if (head.n > 4 * SAMPI_SMALL) break;
-        sampi_found found = sampi_typical_cut(&head, g, share, least, &band);
+        sampi_gather(&head, sampi_unscale(row, low));
+        if (head.n > 4 * SAMPI_SMALL) return false;
+        sampi_found found = sampi_typical_cut(&head, typical, &band);
         if (found == SAMPI_DOUBT) {
-            *g = sampi_exact(row, g->max, true);
-            found = sampi_typical_cut(&head, g, share, least, &band);
+            *range = sampi_exact(row, range->max, true);
+            found = sampi_typical_cut(&head, typical, &band);
         }
         if (found == SAMPI_FOUND) {
             *row = head;
-            return found;
+            return true;
         }
     }
-    return SAMPI_ELSEWHERE;
+    return false;
 }
 
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
-    sampi_range g;
-    uint64_t share = sampi_share(s->u.cut.p);
-    size_t least = s->u.cut.min_keep;
-    int status = sampi_scan(row); /* first, so that the estimate is sharp */
-    if (!status) status = sampi_range_of(row, &g);
+    sampi_typical typical;
+    typical.share = sampi_share(s->u.cut.p);
+    typical.min_keep = s->u.cut.min_keep;
+    int status = sampi_range_of(row, &typical.range);
     if (status) return status;
-    if (!row->id) {
-        if (sampi_typical_head(row, &g, share, least) == SAMPI_FOUND) return SAMP_OK;
-        if (!g.is_exact) g = sampi_exact(row, g.max, true);
-        sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row)) {
+        if (sampi_typical_head(row, &typical)) return SAMP_OK;
+        if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
+        sampi_compact(row);
     }
-    if (least > row->n) least = row->n;
-    for (int tries = 0;; tries++) {
-        bool whole = tries == 3 || row->n <= 4 * SAMPI_SMALL;
-        sampi_band band = whole ? sampi_band_above(-FLT_MAX) : sampi_typical_guess(row, &g, share, least, tries);
-        if (sampi_typical_cut(row, &g, share, least, &band) == SAMPI_FOUND || whole) return SAMP_OK;
+    if (typical.min_keep > row->n) typical.min_keep = row->n;
+    if (row->n > 4 * SAMPI_SMALL) {
+        for (int tries = 0; tries < 3; tries++) {
+            sampi_band band = sampi_typical_guess(row, &typical, tries);
+            if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
+        }
     }
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    (void)sampi_typical_cut(row, &typical, &all);
+    return SAMP_OK;
 }
 
 /* ---- tail_free ---- */
 
-/* The logits of a compact row, the largest first, behind its weights' place: a radix sort of their keys, 11 bits at a
-   time. */
+/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
+   the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *w = row->work->w;
-    uint32_t *back = (uint32_t *)(void *)(w + n + 16), *from = (uint32_t *)(void *)w, *to = back, *swap;
+    uint32_t *front = (uint32_t *)(void *)w, *back = (uint32_t *)(void *)(w + n + 16), *from = front, *to = back;
     float *sorted = (float *)(void *)back;
     for (size_t i = 0; i < n; i++) from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
-    for (int shift = 0; shift < 32; shift += 11, swap = from, from = to, to = swap) {
+    for (int shift = 0; shift < 32; shift += 11) {
         uint32_t start[2049] = { 0 };
         for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
         for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
         for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
     }
     for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
     return sorted;
 }
 
+/* a_i = |d_i - d_i+1| with d_i = w_i - w_i+1: how much the weights bend at i + 1. */
+static uint64_t sampi_bend(const uint64_t *w, size_t i) { return sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]); }
+
 /* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
    and nothing has changed.
-   a_i = |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
-   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
-   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+   d_i is not negative. So those a_i that need a missing token, or are missing themselves, sum to at most the sum of
+   d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less what the last ones are. (w may fail to be
+   monotone by its rounding: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
     size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
     if (n <= 2) return rest == 0;
     const float *l = sampi_sorted_logits(row);
     k->weights(l, n, max, w);
-    uint64_t z = k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1),
-             beyond = rest ? w[n - 2] + w[n - 1] + 4 * rest : 0;
-    for (size_t i = 0; i + 2 < n; i++) total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
-    bool flat = sampi_tail_is_flat(total, z);
-    if (rest && flat) return false;
-    uint64_t below = sampi_mulhi(share, flat ? n - 2 : total), also_below = sampi_mulhi(share, total + beyond);
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
+    if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
+    bool is_flat = sampi_tail_is_flat(total, k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1));
+    if (rest && is_flat) return false;
+    uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
     size_t i = 0;
     for (; i + 2 < n; i++) {
-        run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
-        if (run > below) break;
+        run += is_flat ? 1 : sampi_bend(w, i);
+        if (run > bound) break;
     }
     if (i + 2 == n) return rest == 0;
     if (i > keep) keep = i;
-    if (rest && (run <= also_below || keep > n)) return false;
+    if (rest && (run <= bound_hi || keep > n)) return false;
     if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
-    row->scanned = false;
     return true;
 }
 
 /* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = row->id ? row->top : sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
+    float max = sampi_row_max(row);
+    for (size_t want = 256; !sampi_is_compact(row) && want < row->n / 8; want *= 8) {
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        sampi_gather_first(&head, want);
         if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
         *row = head;
         return SAMP_OK;
     }
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    sampi_tail_cut(row, s, max, 0);
+    sampi_compact(row);
+    (void)sampi_tail_cut(row, s, max, 0);
     return SAMP_OK;
 }
 
+/* ---- selecting ---- */
+
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    (void)s;
-    int status = sampi_scan(row);
-    if (status) return status;
-    sampi_row best = *row; /* the row itself stays as it is */
-    if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
+    sampi_row best = *row; /* log-probabilities need the row itself */
     size_t i = 0;
-    while (row->id && row->x[i] != row->top) i++;
+    (void)s;
+    sampi_gather_first(&best, 1);
+    while (best.x[i] != best.top) i++;
     row->token = best.id[i];
     return SAMP_OK;
+}
+
+/* Sums of q for each tile; returns their sum. */
+static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
+{
+    sampi_pieces it;
+    uint64_t total = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        row->k->envelope(it.x, it.n, row->r, max, row->floor, tile + it.at / SAMPI_TILE);
+    for (size_t t = 0; t < (row->n + SAMPI_TILE - 1) / SAMPI_TILE; t++) total += tile[t];
+    return total;
 }
 
 /* The draw of sampi_draw: sums of q per tile, then one tile. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t *sum = row->work->sum, total = 0, random[2];
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row), buf[SAMPI_TILE];
-    if ((status = sampi_max_status(max))) return status;
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
-        if (row->id) piece = row->x;
-        row->k->envelope(piece, len, row->r, max, row->floor, sum + at / SAMPI_TILE);
-    }
-    size_t tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
-    for (size_t t = 0; t < tiles; t++) total += sum[t];
+    uint64_t *tile = row->work->sum, random[2];
+    float max = sampi_row_max(row);
+    uint64_t total = sampi_row_envelope(row, max, tile);
+    sampi_pieces it;
+    sampi_start(&it, row);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
-        uint64_t left = sampi_mulhi(random[0], total), q = 0;
-        size_t t = 0;
-        while (sum[t] <= left) left -= sum[t++];
-        size_t at = t * SAMPI_TILE, i = 0;
-        if (row->id)
-            piece = row->x + at;
-        else
-            sampi_piece(row, at, &piece, buf);
+        uint64_t left = sampi_mulhi(random[0], total), q;
+        size_t t = 0, i = 0;
+        while (tile[t] <= left) left -= tile[t++];
+        sampi_piece_at(&it, t * SAMPI_TILE);
         for (;; i++) {
-            q = piece[i] >= row->floor ? sampi_envelope(max, sampi_logit_at(row, piece[i])) : 0;
+            q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
             if (q > left) break;
             left -= q;
         }
-        row->token = row->id ? row->id[at + i] : (samp_token)(at + i);
-        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_at(row, piece[i]))) return SAMP_OK;
+        row->token = sampi_id_at(row, it.at + i);
+        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_of(row, it.x[i]))) return SAMP_OK;
     }
 }
 
-/* adaptive_p's logits stand where the weights would, and are drawn from as a row of their own. */
+/* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
+   the sum: no estimate will do. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
-    int status = sampi_scan(row);
-    if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
-    if (!status) status = row->n ? sampi_scan(row) : SAMP_E_EMPTY;
-    if (status) return status;
-    sampi_sums sums = sampi_row_sums(row, row->top, row->floor,
-                                     false); /* p is a float of the sum: no estimate will do */
-    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
-    row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
+    if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
+    double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
+    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
+    row->k->probs(row->x, row->n, row->top, z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = sampi_compact_row(row, l, row->id, row->n);
-    if ((status = sampi_fast_dist(&adapted, s))) return status;
+    sampi_row adapted = *row;
+    sampi_set_tokens(&adapted, l, row->id, row->n);
+    int status = sampi_scan(&adapted);
+    if (!status) status = sampi_fast_dist(&adapted, s);
+    if (status) return status;
     row->token = adapted.token;
-    size_t at;
-    sampi_lookup(row, row->token, &x, &at);
     s->now.pending = row->token;
-    s->now.pending_p = (float)(sampi_exp(row->top, x) / (double)sums.z);
+    s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
     return SAMP_OK;
 }
+
+/* ---- mirostat ---- */
 
 /* Draw among the tokens kept and learn from the surprise. */
-static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s)
+static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
 {
-    float x = 0.0f;
-    size_t at;
     int status = sampi_fast_dist(row, s);
     if (status) return status;
-    float max = sampi_row_max(row);
-    sampi_lookup(row, row->token, &x, &at);
-    sampi_mirostat_follow(s, (double)max - (double)sampi_logit_at(row, x),
-                          sampi_row_sums(row, max, row->floor, false).above);
+    float max = sampi_row_max(row), l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
+    sampi_mirostat_follow(s, (double)max - (double)l, z);
     return SAMP_OK;
 }
 
+/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. */
 static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
-    sampi_range g;
-    int status = sampi_range_of(row, &g);
+    sampi_range range;
+    int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, g.max, g.z_lo), hi = sampi_mirostat_floor(s, g.max, g.z_hi);
-        if (hi > (double)g.max) { /* not even the maximum: it stays alone */
-            if (lo > (double)g.max)
-                status = sampi_keep_first(row, 1);
-            else if (g.is_exact)
-                return SAMPI_DECLINED;
-            if (status || lo > (double)g.max) break;
-        } else if (sampi_keep_between(row, lo, hi)) {
+        double lo = sampi_mirostat_floor(s, range.max, range.z_lo),
+               hi = sampi_mirostat_floor(s, range.max, range.z_hi);
+        double max = (double)range.max;
+        if (lo > max) { /* not even the maximum reaches it: that stays alone */
+            sampi_keep_first(row, 1);
             break;
         }
-        if (g.is_exact) return SAMPI_DECLINED;
-        g = sampi_exact(row, g.max, false);
+        if (hi <= max && sampi_keep_between(row, lo, hi)) break;
+        if (range.is_exact) return SAMPI_DECLINED;
+        range = sampi_exact(row, range.max, false);
     }
-    return status ? status : sampi_fast_mirostat_select(row, s);
+    return sampi_mirostat_draw(row, s);
+}
+
+#define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
+
+/* s of the first m tokens, whose logits are put in order. */
+static sampi_zipf sampi_row_zipf(const sampi_row *head)
+{
+    float l[SAMPI_ZIPF_MAX];
+    sampi_zipf zipf = { 0.0, 0.0 };
+    for (size_t i = 0; i < head->n; i++) {
+        size_t j = i;
+        for (; j > 0 && l[j - 1] < head->x[i]; j--) l[j] = l[j - 1];
+        l[j] = head->x[i];
+    }
+    for (size_t i = 0; i + 1 < head->n; i++) sampi_zipf_add(&zipf, i, l[i], l[i + 1]);
+    return zipf;
 }
 
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
-    float top[128];
-    size_t m = (size_t)s->u.mirostat.m;
-    if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
-    int status = sampi_scan(row);
-    if (status) return status;
+    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
     size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
-    if ((status = sampi_keep_first(&head, m))) return status;
-    for (size_t i = 0; i < head.n; i++) { /* its logits in order */
-        size_t j = i;
-        for (; j > 0 && top[j - 1] < head.x[i]; j--) top[j] = top[j - 1];
-        top[j] = head.x[i];
-    }
-    sampi_zipf zipf = { 0.0, 0.0 };
-    for (size_t i = 0; i + 1 < head.n; i++) sampi_zipf_add(&zipf, i, top[i], top[i + 1]);
-    status = sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
-    return status ? status : sampi_fast_mirostat_select(row, s);
+    sampi_keep_first(&head, (size_t)s->u.mirostat.m);
+    sampi_zipf zipf = sampi_row_zipf(&head);
+    sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
+    return sampi_mirostat_draw(row, s);
 }
 
 /* ---- the plan ---- */
@@ -7385,27 +7688,6 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 }
 
 /* ---- log-probabilities: exact sums, whatever the draw did ---- */
-
-/* One draw to make. */
-typedef struct sampi_job {
-    sampi_sampler *s;
-    sampi_work *work;
-    const void *data; /* [n] */
-    samp_dtype dtype;
-    const uint32_t *mask;
-    size_t n;
-    samp_logprobs *logprobs; /* or NULL */
-    bool accept;
-} sampi_job;
-
-/* The row as given: dense, nothing known of it yet. */
-static sampi_row sampi_row_of(const sampi_job *job)
-{
-    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
-    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,        job->data, job->mask, job->dtype, NULL,
-                      job->n,      1.0f,      0.0f,          -FLT_MAX, false,     0,         -1 };
-    return row;
-}
 
 static float sampi_logprob(float l, float max, uint64_t z)
 {
@@ -7441,22 +7723,26 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Of a row, which is used up. */
+/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
+   same logit those with smaller ids. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
-    float x = 0.0f, max = sampi_row_max(row);
+    float max = sampi_row_max(row);
     uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    size_t at = (size_t)token;
-    sampi_lookup(row, token, &x, &at);
-    float l = sampi_logit_at(row, x), from = sampi_unscale(l, row->r),
-          above = sampi_unscale(sampi_next_up(l), row->r);
-    sampi_row before = *row; /* the tokens with smaller ids */
+    size_t at = sampi_find_id(row, token);
+    float l = sampi_logit_of(row, sampi_present(row, at));
+    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    sampi_row before = *row;
     before.n = at;
     sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
                      sampi_logprob(l, max, z));
-    if (set->n_top > 0) (void)sampi_keep_first(row, (size_t)set->n_top); /* it has at least one token */
+    if (set->n_top == 0) {
+        sampi_finish_top(set, 0, max, z);
+        return;
+    }
     int32_t n = 0;
-    for (size_t i = 0; i < row->n && set->n_top > 0; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
     sampi_finish_top(set, n, max, z);
 }
 
@@ -7549,7 +7835,7 @@ static int sampi_known_members(const sampi_plan *plan, bool *sorted)
 static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_gather(row, -FLT_MAX);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
     member->at_position = position;
     member->at_ordinal = ordinal[member->kind];
@@ -7576,11 +7862,11 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
     sampi_sampler *s = job->s;
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     bool sorted;
-    int known = sampi_known_members(plan, &sorted), status = known ? SAMP_OK : SAMPI_DECLINED;
+    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
     for (int i = 0; i < known && !status; i++)
         if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
     if (status) return status; /* none of these has a state that a draw changes */
-    if (!row->id) sampi_gather(row, -FLT_MAX);
+    sampi_compact(row);
     for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
         if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
     samp_token_data_array cur = sampi_row_array(row);
@@ -7594,18 +7880,18 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_sampler *s = job->s;
-    sampi_row row = sampi_row_of(job);
+    sampi_row row;
     sampi_plan plan;
-    int i = 0, status = SAMP_OK;
+    int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
+    if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
     while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
-    if (status == SAMPI_DECLINED && !row.id && (status = sampi_scan(&row)) == SAMP_OK) status = SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
-        if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
+        if (row.floor > -FLT_MAX) sampi_compact(&row);
         samp_token_data_array cur = sampi_row_array(&row);
         status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
@@ -7685,8 +7971,8 @@ static samp_token sampi_draw_any(const sampi_job *job)
 /* Of the logits as given. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
-    sampi_row row = sampi_row_of(job);
-    if (sampi_scan(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    sampi_row row;
+    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
 static samp_token sampi_sample(const sampi_job *job)
