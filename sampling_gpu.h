@@ -181,7 +181,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 #endif /* SAMPLING_GPU_H */
 
-/* ------------------------------------------------ Stop here if you only want to use the library. */
+/* ------------------------------------------------ Stop here if you only pass to use the library. */
 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
 #define SAMPI_GPU_ONCE
@@ -288,7 +288,7 @@ enum {
 typedef struct sampi_gpu_job {
     uint32_t id, n_ids; /* ids that any rule changes, ascending */
     uint32_t side;      /* where they and the rules are */
-    uint32_t keeper;    /* the step, + 1, whose rules stay on the device; 0: none do */
+    uint32_t kept_step; /* the step, + 1, whose rules stay on the device; 0: none do */
     uint32_t window;    /* where its window is in args.id, if that came with this batch */
     sampi_ring ring;    /* of the window; no room: its rules don't change */
     uint32_t draws;     /* 1: a token moves the position */
@@ -339,7 +339,7 @@ enum {
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
-/* A search for the end of a prefix in an order: see sampi_gpu_select. */
+/* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. */
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* typical's order, else that of keys */
@@ -355,12 +355,12 @@ typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes done, ever */
     uint32_t arrived; /* teams that have done this one */
     /* from here on zero when a row begins */
-    int32_t want; /* the next pass */
+    int32_t pass; /* the next pass */
     uint32_t passes;
     uint32_t at;   /* the next step, */
     int32_t phase; /* and how far it is */
     /* the tokens that are left */
-    bool max_known, sums_known, drawn, learnt;
+    bool max_known, sums_known, drawn;
     float max, low;
     uint64_t n, z, s;
     float dense_max; /* of the row without the changed tokens, before any operation */
@@ -387,10 +387,10 @@ typedef struct sampi_gpu_state {
     float row_max; /* adaptive_p's first distribution */
     uint64_t row_z;
     /* log-probabilities */
-    uint64_t chosen;    /* the key of the token, */
-    float value;        /* and what its sampler learns */
-    uint32_t n_head;    /* so many keys are in head: all of the row as given */
-    uint64_t head_from; /* from this one on */
+    uint64_t chosen;     /* the key of the token, */
+    float value;         /* and what its sampler learns */
+    uint32_t n_given;    /* so many keys are in args.given: all of the row as given */
+    uint64_t given_from; /* from this one on */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
@@ -408,11 +408,11 @@ typedef struct sampi_gpu_result {
 } sampi_gpu_result;
 
 /* What log-probabilities are made of: of the row as given, or of what the chain left. */
-typedef struct sampi_gpu_told {
+typedef struct sampi_gpu_basis {
     uint64_t z;
     float max, l;         /* l, rank: the chosen token's */
     uint32_t rank, n_top; /* so many keys are in its part of top */
-} sampi_gpu_told;
+} sampi_gpu_basis;
 
 /* What a team leaves of a pass. */
 typedef struct sampi_gpu_part {
@@ -458,8 +458,8 @@ typedef struct sampi_gpu_args {
     float *fold;                /* [rows][SAMPI_FOLD] */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
     float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] */
-    uint64_t *head;             /* [rows][SAMP_GPU_LIST] keys: see the state's head_from */
-    sampi_gpu_told *told;       /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
+    uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see the state's given_from */
+    sampi_gpu_basis *basis;     /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
     uint32_t n_top;             /* the most that a row of the batch asks for */
 } sampi_gpu_args;
 
@@ -483,7 +483,7 @@ static uint64_t sampi_gpu_floor(float l)
     return sampi_gpu_key(l, 0xFFFFFFFFu);
 } /* below all keys with that logit */
 
-SAMPI_INLINE uint32_t sampi_gpu_least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A row to read from. */
 typedef struct sampi_gpu_view {
@@ -666,7 +666,7 @@ static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 }
 
 /* Take the changed tokens of these groups out of the row. */
-static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
     const uint32_t n = sampi_gpu_job_of(a, row)->n_ids;
@@ -685,7 +685,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     float *cell = a->cell + row * a->groups * SAMPI_WARP;
     float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
-    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_punch(a, row, first, end);
+    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_make_holes(a, row, first, end);
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
     float top = -INFINITY;
     uint32_t nan = 0;
@@ -694,9 +694,9 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     {
         float best = -INFINITY;
         bool bad = false;
-        uint32_t g = first;
-        for (; v.pairs && !v.mask && !v.hole && g + 2 <= end && (g + 2) * SAMPI_GROUP <= v.n; g += 2) {
-            const uint32_t *p = (const uint32_t *)(const void *)v.data + g * (SAMPI_GROUP / 2) + (uint32_t)lane;
+        uint32_t group = first;
+        for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
+            const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
             uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
             float m[2] = { -INFINITY, -INFINITY };
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
@@ -707,20 +707,20 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
             }
-            cell[g * SAMPI_WARP + (uint32_t)lane] = m[0];
-            cell[(g + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m[0];
+            cell[(group + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
             best = m[0] > best ? m[0] : best;
             best = m[1] > best ? m[1] : best;
         }
-        for (; g < end; g++) {
+        for (; group < end; group++) {
             float x[32], m = -INFINITY;
-            sampi_gpu_read(&v, g, lane, x);
+            sampi_gpu_read(&v, group, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 bad |= x[i] != x[i];
                 m = x[i] > m ? x[i] : m;
             }
-            cell[g * SAMPI_WARP + (uint32_t)lane] = m;
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m;
             best = m > best ? m : best;
         }
         lane_max[lane] = best;
@@ -787,8 +787,8 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
 }
 
 /* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
-SAMPI_INLINE void sampi_gpu_take_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
-                                      uint32_t group, int lane, uint32_t bits)
+SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
+                                        uint32_t group, int lane, uint32_t bits)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
@@ -819,29 +819,29 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const float head = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
+    const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
     float low = INFINITY;
     SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         uint32_t unmasked = 0, wanted = 0;
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
-            wanted |= (uint32_t)(l[i] >= head) << i;
+            wanted |= (uint32_t)(l[i] >= floor) << i;
             low = x < low ? x : low;
             sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
         n += unmasked;
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
-        if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
@@ -869,12 +869,12 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     float top = -INFINITY;
     SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         sampi_gpu_squares sum = { s0, s1, s2, s3 };
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
@@ -894,10 +894,10 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->want == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
+    const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    const float least = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = least > p.bar ? least : p.bar;
+    const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
@@ -906,25 +906,25 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
-            const uint32_t g = sampi_gpu_least(from + i, p.end - 1);
-            bound[i] = p.cell[g * SAMPI_WARP + (uint32_t)lane];
+            const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
+            bound[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++)
             cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
         for (; cells; cells &= cells - 1) {
-            const uint32_t g = from + (uint32_t)__builtin_ctz(cells);
-            const bool pairs = sampi_gpu_paired(&p.v, g);
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            const bool pairs = sampi_gpu_paired(&p.v, group);
             float l[32];
             uint32_t wanted = 0;
-            sampi_gpu_cell(&p, g, lane, l);
+            sampi_gpu_cell(&p, group, lane, l);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
-                const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
                 const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
                 wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
             }
-            if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
         }
     }
 }
@@ -937,15 +937,15 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool weighing = search.mass != 0;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
-        const bool pairs = sampi_gpu_paired(&p.v, g);
+        const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+            const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
             const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
             if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
             const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
@@ -963,28 +963,28 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint64_t *sum = a->sum + row * a->groups;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         uint32_t q = 0;
-        if (sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) {
-            sampi_gpu_cell(&p, g, lane, l);
+        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, group, lane, l);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
         }
-        cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+        cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
     }
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first + (uint32_t)lane; g < p.end; g += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t group = p.first + (uint32_t)lane; group < p.end; group += SAMPI_WARP)
     {
         uint64_t all = 0;
-        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
-        sum[g] = all;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        sum[group] = all;
     }
 }
 
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    switch (a->state[row].want) {
+    switch (a->state[row].pass) {
         case SAMPI_PASS_SCAN: sampi_gpu_scan(a, row, split); break;
         case SAMPI_PASS_SUMS: sampi_gpu_walk_sums(a, row, split); break;
         case SAMPI_PASS_SIGMA:
@@ -1258,7 +1258,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         for (uint32_t from = 0; from < each; from += 8) {
             const uint32_t first = (uint32_t)lane * each + from;
             uint64_t y[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
             SAMPI_AT_ONCE(8, y);
             SAMPI_UNROLL(8)
             for (uint32_t k = 0; k < 8; k++) sum += from + k < each && first + k < n ? y[k] : 0;
@@ -1279,7 +1279,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
             for (uint32_t from = 0; from < each; from += 8) {
                 uint64_t y[8];
                 const uint32_t first = (uint32_t)lane * each + from;
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
                 SAMPI_AT_ONCE(8, y);
                 SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
                 {
@@ -1303,7 +1303,7 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
     {
         uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
         SAMPI_AT_ONCE(8, y);
         SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += i + k * SAMPI_WARP < n ? y[k] : 0;
     }
@@ -1344,7 +1344,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 /* ===================================================================================================== >>steps
    Advancing a row: one sampler after the other. What a sampler needs to know it asks for; if a pass is needed for it,
    the row waits, and the sampler is called again with the answer. So all of these return 1: known, or done; 0: a pass
-   is needed, st->want says which; or a negative status. */
+   is needed, st->pass says which; or a negative status. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
@@ -1352,7 +1352,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 /* ---- what is known of the tokens left ---- */
 
 /* The set has changed. Its maximum is still known only if that is said. */
-static void sampi_gpu_changed_set(sampi_gpu_state *st, bool max_known)
+static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     st->sums_known = st->drawn = false;
     st->max_known = max_known;
@@ -1369,11 +1369,11 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
-static int sampi_gpu_max(const sampi_gpu_here *h)
+static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (!st->max_known && !st->complete) {
-        st->want = SAMPI_PASS_MAX;
+        st->pass = SAMPI_PASS_MAX;
         return 0;
     }
     if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
@@ -1395,7 +1395,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
             float x[32];
             SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
             {
-                x[i] = part[sampi_gpu_least(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
+                x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
             }
             SAMPI_AT_ONCE(32, x);
             SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* parts stay disjoint */
@@ -1410,7 +1410,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 
 /* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
    from maxima of disjoint parts. */
-static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
+static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t need)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
@@ -1441,7 +1441,7 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
             const uint32_t first = from + (uint32_t)lane;
             float x[8];
             SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_least(first + k * SAMPI_WARP, n - 1)];
+            for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
             SAMPI_AT_ONCE(8, x);
             SAMPI_UNROLL(8)
             for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
@@ -1457,52 +1457,52 @@ static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
 }
 
 /* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. */
-static int sampi_gpu_gather(const sampi_gpu_here *h, uint64_t floor)
+static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
-    st->want = SAMPI_PASS_GATHER;
+    st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
     st->n_list = 0;
     st->listed = st->overflown = false;
     return 0;
 }
 
-/* A list of at least the first `need` tokens, or of all. SAMPI_GPU_DECLINED: not this way. */
-static int sampi_gpu_head(const sampi_gpu_here *h, uint64_t need)
+/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way. */
+static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
-    if (st->complete || (st->listed && (st->n_list >= need || st->floor <= SAMPI_GPU_ALL))) return 1;
-    if (need > SAMP_GPU_LIST / 2 || need <= st->asked) return SAMPI_GPU_DECLINED;
-    st->asked = (uint32_t)need;
-    return sampi_gpu_gather(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_threshold(h, (uint32_t)need));
+    if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
+    if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
+    st->asked = (uint32_t)want;
+    return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
 /* All tokens left as a list, from now on. */
-static int sampi_gpu_settle(const sampi_gpu_here *h)
+static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_gather(h, SAMPI_GPU_ALL);
+    int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
     if (known == 1) h->st->complete = true;
     return known;
 }
 
 /* n, z, s and low. The pass also makes a list of the first tokens, which are often enough for what comes next. */
-static int sampi_gpu_sums(const sampi_gpu_here *h)
+static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1 || st->sums_known) return known;
     if (st->complete) {
         sampi_gpu_list_sums(h);
         st->sums_known = true;
         return 1;
     }
-    st->want = SAMPI_PASS_SUMS;
+    st->pass = SAMPI_PASS_SUMS;
     st->listing = !st->listed && !st->overflown && !st->thinned;
     if (st->listing) {
         st->asked = SAMPI_HEAD;
-        st->floor = sampi_gpu_threshold(h, st->asked);
+        st->floor = sampi_gpu_find_floor(h, st->asked);
         st->n_list = 0;
     }
     return 0;
@@ -1525,11 +1525,11 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 }
 
 /* Keep the tokens from this key on: a prefix in order. */
-static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
+static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
-    sampi_gpu_changed_set(st, st->max_known);
+    sampi_gpu_invalidate(st, st->max_known);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
@@ -1541,7 +1541,7 @@ static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
 }
 
 /* Keep the tokens up to this key, the key of one of them. */
-static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
+static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
@@ -1552,14 +1552,14 @@ static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
         st->thinned = true;
     }
     if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
-    sampi_gpu_changed_set(st, true);
+    sampi_gpu_invalidate(st, true);
     st->max = sampi_gpu_logit(key);
 }
 
-static void sampi_gpu_scale(const sampi_gpu_here *h, float r)
+static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_changed_set(st, st->max_known);
+    sampi_gpu_invalidate(st, st->max_known);
     if (st->complete) {
         sampi_gpu_list_scale(h, r);
     } else {
@@ -1573,7 +1573,7 @@ static void sampi_gpu_scale(const sampi_gpu_here *h, float r)
 }
 
 /* The array would be put in order here: 1 that of keys, 2 typical's; or get its p. */
-static void sampi_gpu_ordered(const sampi_gpu_here *h, int32_t order, double mean)
+static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
@@ -1592,7 +1592,7 @@ static void sampi_gpu_ordered(const sampi_gpu_here *h, int32_t order, double mea
     st->order_mean = mean;
 }
 
-static void sampi_gpu_set_p(const sampi_gpu_here *h)
+static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
@@ -1628,11 +1628,11 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
     sampi_gpu_clear(h);
     search->stage = 1;
-    h->st->want = SAMPI_PASS_HIST;
+    h->st->pass = SAMPI_PASS_HIST;
     return 0;
 }
 
-static uint64_t sampi_gpu_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
@@ -1647,8 +1647,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
-    search->key = ~sampi_gpu_list_end(h, sampi_gpu_less(search->mass, below.mass),
-                                      sampi_gpu_less(search->count, below.count));
+    search->key = ~sampi_gpu_list_end(h, sampi_gpu_remaining(search->mass, below.mass),
+                                      sampi_gpu_remaining(search->count, below.count));
 }
 
 /* The first code of a bucket, or of one behind it; one more than hi if there is none. */
@@ -1686,8 +1686,8 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     if (other > bucket) bucket = other;
     uint64_t before = sampi_gpu_total(count, bucket);
     search->before += before;
-    search->count = sampi_gpu_less(search->count, before);
-    search->mass = sampi_gpu_less(search->mass, sampi_gpu_total(mass, bucket));
+    search->count = sampi_gpu_remaining(search->count, before);
+    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
     const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
     if (count[bucket] > SAMP_GPU_LIST)
@@ -1695,7 +1695,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     search->lo = lo;
     search->hi = hi;
     search->stage = 2;
-    st->want = SAMPI_PASS_BUCKET;
+    st->pass = SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
     return 0;
@@ -1712,11 +1712,12 @@ static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64
 
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
    are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
-static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass, uint64_t count)
+static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
+                                    uint64_t count)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
     if (search->stage == 0) {
         search->by_score = by_score;
@@ -1728,7 +1729,7 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
             known = 1;
         else
             known = by_score ? SAMPI_GPU_DECLINED
-                             : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
+                             : sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
         if (known == 1) {
             sampi_gpu_prefix p;
             sampi_gpu_list_codes(h, by_score);
@@ -1739,7 +1740,7 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
             else if (all)
                 search->key = 0, search->score = UINT64_MAX;
             if (enough || all) return 1;
-            known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
+            known = sampi_gpu_require_first(h, sampi_gpu_guess(st, mass, count));
         }
         if (known == 0) return 0;
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
@@ -1752,7 +1753,7 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
         sampi_gpu_search_list(h);
         search->stage = 3;
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
-        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
+        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
     search->stage = 0;
     return 1;
@@ -1761,41 +1762,41 @@ static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean,
 /* Keep the first tokens: so much mass, so many. */
 static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
-    int known = sampi_gpu_select(h, false, 0.0, mass, count);
-    if (known == 1) sampi_gpu_from(h, h->st->search.key);
+    int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
+    if (known == 1) sampi_gpu_keep_from(h, h->st->search.key);
     return known;
 }
 
-/* Keep l >= least, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
-static int sampi_gpu_keep_above(const sampi_gpu_here *h, double least, uint64_t min_keep)
+/* Keep l >= floor, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
+static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    uint64_t from = sampi_gpu_floor(sampi_float_up(least));
+    uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
     if (st->phase < 16) { /* 16: min_keep decides */
-        if (least > (double)st->max) {
+        if (floor > (double)st->max) {
             st->phase += 16;
         } else {
-            known = sampi_gpu_gather(h, from);
+            known = sampi_gpu_require_list(h, from);
             if (known == 0) return 0;
             if (known == SAMPI_GPU_DECLINED && min_keep > SAMP_GPU_LIST) return known;
             uint64_t count = known == 1 ? sampi_gpu_list_count(h, from) : 0;
             if (known == 1 && count < min_keep) { /* more than there are can't be asked for */
-                if ((known = sampi_gpu_sums(h)) != 1) return known;
+                if ((known = sampi_gpu_require_sums(h)) != 1) return known;
                 if (min_keep > st->n) min_keep = st->n;
             }
             if (known == SAMPI_GPU_DECLINED || count >= min_keep) {
-                sampi_gpu_from(h, from);
+                sampi_gpu_keep_from(h, from);
                 return 1;
             }
             st->phase += 16;
         }
     }
-    known = sampi_gpu_select(h, false, 0.0, 0, min_keep);
+    known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_from(h, st->search.key);
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_keep_from(h, st->search.key);
     st->phase -= 16;
     return 1;
 }
@@ -1825,7 +1826,7 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
 }
 
 /* The envelope of each token of a group, by id. */
-static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
+static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
     const uint32_t n_changed = h->job->n_ids;
@@ -1833,11 +1834,12 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
     const int32_t *id = h->changed_id;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = group; g < group + 1; g++) /* without a loop gcc 12's device compiler fails */
+    SAMPI_LANES for (uint32_t group = which; group < which + 1;
+                     group++) /* without a loop gcc 12's device compiler fails */
     {
-        const bool pairs = sampi_gpu_paired(&p.v, g);
+        const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];
-        sampi_gpu_cell(&p, g, lane, l);
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32)
         for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
     }
@@ -1845,12 +1847,12 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == group) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
+        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
     }
 }
 
 /* The changed tokens in the sums of groups. */
-static void sampi_gpu_join_sums(const sampi_gpu_here *h)
+static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
     uint64_t *sum = h->a->sum + h->row * h->a->groups;
@@ -1869,7 +1871,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_join_sums(h);
+    sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
@@ -1887,7 +1889,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
 static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
     if (st->complete) {
         *key = sampi_gpu_list_draw(h, step);
@@ -1895,7 +1897,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
     }
     if (!st->drawn) {
         st->drawn = true;
-        st->want = SAMPI_PASS_DRAW;
+        st->pass = SAMPI_PASS_DRAW;
         return 0;
     }
     *key = sampi_gpu_row_draw(h, step);
@@ -1950,10 +1952,10 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 }
 
 /* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. */
-static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
+static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
-    sampi_gpu_step *step = &job->step[job->keeper - 1];
+    sampi_gpu_step *step = &job->step[job->kept_step - 1];
     const uint32_t sent = job->side == SAMPI_GPU_SENT, side = job->side == SAMPI_GPU_LEFT, n = step->n;
     const bool counts = job->ring.cap > 0;
     if (!counts && !sent) return;
@@ -2006,9 +2008,9 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     if (status == SAMP_OK) h->job->position += h->job->draws;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
-    if (status == SAMP_OK && h->job->keeper) sampi_gpu_remember(h, token);
-    word *w = (word *)(void *)&h->st->want;
-    const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
+    if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
+    word *w = (word *)(void *)&h->st->pass;
+    const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
     return 0;
@@ -2078,11 +2080,11 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    if (step->n == 0 && h->job->keeper) return 1; /* an empty window */
+    if (step->n == 0 && h->job->kept_step) return 1; /* an empty window */
     if (st->phase == 0) {
         st->phase = 1;
         st->sorted = false;
-        sampi_gpu_changed_set(st, false);
+        sampi_gpu_invalidate(st, false);
         if (st->complete) {
             sampi_gpu_patch_list(h, step);
         } else {
@@ -2095,7 +2097,7 @@ static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
             }
         }
     }
-    return sampi_gpu_max(h);
+    return sampi_gpu_require_max(h);
 }
 
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -2103,12 +2105,12 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
         st->phase = 1;
         st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
         if (st->max != st->low && !st->complete) {
-            st->want = SAMPI_PASS_SIGMA;
+            st->pass = SAMPI_PASS_SIGMA;
             return 0;
         }
         if (st->max != st->low) {
@@ -2141,18 +2143,18 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
         else
             hi = mid;
     }
-    sampi_gpu_from(h, sampi_gpu_floor(sampi_unkey(hi)));
+    sampi_gpu_keep_from(h, sampi_gpu_floor(sampi_unkey(hi)));
     return 1;
 }
 
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_settle(h);
-    if (known == 1) known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_all(h);
+    if (known == 1) known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_p(h);
     if (st->n <= 2) return 1;
     sampi_gpu_list_sort(h);
     sampi_gpu_list_weights(h);
@@ -2177,7 +2179,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
             lo = mid + 1;
     }
     if (lo > keep) keep = lo;
-    if (lo < n && keep < st->n_list) sampi_gpu_from(h, sampi_gpu_list(h)[keep - 1].key);
+    if (lo < n && keep < st->n_list) sampi_gpu_keep_from(h, sampi_gpu_list(h)[keep - 1].key);
     return 1;
 }
 
@@ -2186,16 +2188,16 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         double mean = (double)st->s / (double)st->z;
         uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n;
-        known = sampi_gpu_select(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
+        known = sampi_gpu_require_prefix(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
         if (known != 1) return known;
-        sampi_gpu_ordered(h, 2, mean);
-        sampi_gpu_set_p(h);
+        sampi_gpu_mark_order(h, 2, mean);
+        sampi_gpu_mark_p(h);
         st->phase = 1;
-        sampi_gpu_changed_set(st, false);
+        sampi_gpu_invalidate(st, false);
         const sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
         if (st->complete) {
             sampi_gpu_list_keep(h, &op);
@@ -2206,21 +2208,21 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
             st->thinned = true;
         }
     }
-    int known = sampi_gpu_settle(h); /* mostly few are left */
+    int known = sampi_gpu_require_all(h); /* mostly few are left */
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, need = sampi_mass_of(step->share, st->z);
-    known = sampi_gpu_select(h, false, 0.0, need ? need : 1, min_keep ? min_keep : 1);
+    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, mass = sampi_mass_of(step->share, st->z);
+    known = sampi_gpu_require_prefix(h, false, 0.0, mass ? mass : 1, min_keep ? min_keep : 1);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
-    sampi_gpu_from(h, st->search.key);
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_p(h);
+    sampi_gpu_keep_from(h, st->search.key);
     return 1;
 }
 
@@ -2230,33 +2232,33 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
     uint64_t random[2];
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
     if (step->a < 1.0f && random[0] >= step->coin) return 1;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
     if (!st->complete && !(step->b > 1e-3f)) return SAMPI_GPU_DECLINED;
     uint64_t reach = step->share ? sampi_gpu_floor(sampi_float_up((double)st->max + step->d)) : SAMPI_GPU_ALL;
-    if ((known = sampi_gpu_gather(h, reach)) != 1) return known;
+    if ((known = sampi_gpu_require_list(h, reach)) != 1) return known;
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    const uint64_t need = sampi_mass_of(step->share, st->z);
-    uint64_t above = 0, least = UINT64_MAX; /* how many reach t; the last of them in order */
-    SAMPI_SIMD(reduction(+ : above) reduction(min : least))
+    const uint64_t mass = sampi_mass_of(step->share, st->z);
+    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
+    SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= need;
+        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= mass;
         above += in;
-        least = in && item[i].key < least ? item[i].key : least;
+        last = in && item[i].key < last ? item[i].key : last;
     }
     if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
-    sampi_gpu_set_p(h);
-    sampi_gpu_until(h, least);
+    sampi_gpu_mark_p(h);
+    sampi_gpu_keep_until(h, last);
     return 1;
 }
 
 static int sampi_gpu_temp(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
-    sampi_gpu_scale(h, 1.0f / t);
+    sampi_gpu_scale_all(h, 1.0f / t);
     return 1;
 }
 
@@ -2264,7 +2266,7 @@ static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *ste
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         if (st->n == 1) return 1;
         sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
@@ -2276,16 +2278,16 @@ static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *ste
 
 static int sampi_gpu_softmax(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_p(h);
     return 1;
 }
 
 static int sampi_gpu_greedy(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_select(h, false, 0.0, 0, 1); /* one token: it is on the list */
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1); /* one token: it is on the list */
     return known == 1 ? sampi_gpu_choose(h, sampi_gpu_list_max(h), 0.0f) : known;
 }
 
@@ -2301,7 +2303,7 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
 {
     sampi_gpu_state *st = h->st;
     uint64_t key;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known == 1) known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
     double d = (double)st->max - (double)sampi_gpu_logit(key);
@@ -2314,9 +2316,9 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         uint64_t m = step->k < st->n ? step->k : st->n;
-        if ((known = sampi_gpu_head(h, m)) != 1) return known;
+        if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
         if (st->n_list < m) return SAMPI_GPU_DECLINED;
         sampi_gpu_list_sort(h);
         const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2338,7 +2340,7 @@ static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         st->scale = sampi_surprise_floor(step->mu, st->max, (double)st->z);
         st->phase = 1;
     }
@@ -2384,7 +2386,7 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         const float aim = sampi_aim(step->a, step->c, step->mu);
         st->row_max = st->max;
@@ -2393,13 +2395,13 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
             sampi_gpu_list_adapt(h, aim);
         } else {
             sampi_gpu_op op = { SAMPI_OP_ADAPT, aim, st->max, 0, st->z, 0.0 };
-            sampi_gpu_ordered(h, 0, 0.0); /* keeps the changed tokens' logits */
+            sampi_gpu_mark_order(h, 0, 0.0); /* keeps the changed tokens' logits */
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
             st->thinned = true; /* nor do the maxima of cells say anything of the mapped logits */
         }
-        sampi_gpu_changed_set(st, false);
+        sampi_gpu_invalidate(st, false);
         st->phase = 1;
     }
     uint64_t key;
@@ -2413,10 +2415,10 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
-    int known = sampi_gpu_select(h, false, 0.0, 0, step->k);
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_from(h, h->st->search.key);
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_keep_from(h, h->st->search.key);
     return 1;
 }
 
@@ -2460,8 +2462,8 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
         bad += !(l[i] <= FLT_MAX);
         if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
     }
-    sampi_gpu_changed_set(h->st, false);
-    return bad ? (int)SAMP_E_NAN : sampi_gpu_max(h);
+    sampi_gpu_invalidate(h->st, false);
+    return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 
 /* The first time the row stops, with its list in the user's arrays; then it goes on. */
@@ -2469,18 +2471,18 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 1) return sampi_gpu_repack(h);
-    int known = sampi_gpu_settle(h);
+    int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
     sampi_gpu_unpack(h);
     st->phase = 1;
-    st->want = SAMPI_PASS_NONE;
+    st->pass = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
     return 0;
 }
 
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_settle(h);
+    int known = sampi_gpu_require_all(h);
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
 }
 
@@ -2488,30 +2490,30 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
    The host makes them, by the CPU's functions, of what is told here. */
 
 /* The keys of the first tokens of a row's set: 0 as given, 1 left. */
-static uint64_t *sampi_gpu_top(sampi_gpu_told *told, size_t n_rows, uint32_t n_top, size_t row, size_t set)
+static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
-    return (uint64_t *)(void *)(told + n_rows * 2) + (row * 2 + set) * n_top;
+    return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
 /* The tokens left: max, z and the first ones. */
-static int sampi_gpu_tell(const sampi_gpu_here *h, size_t set, uint32_t n_top)
+static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
     if (n_top > st->n) n_top = (uint32_t)st->n;
-    if (n_top > 0) known = sampi_gpu_select(h, false, 0.0, 0, n_top);
+    if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
-    sampi_gpu_told *told = &a->told[h->row * 2 + set];
-    uint64_t *top = sampi_gpu_top(a->told, a->n_rows, a->n_top, h->row, set);
+    sampi_gpu_basis *basis = &a->basis[h->row * 2 + set];
+    uint64_t *top = sampi_gpu_top_keys(a->basis, a->n_rows, a->n_top, h->row, set);
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = n_top > 0 ? st->n_list : 0;
     const uint64_t last = st->search.key;
-    uint32_t *found = &told->n_top;
-    told->max = st->max;
-    told->z = st->z;
-    told->n_top = 0;
+    uint32_t *found = &basis->n_top;
+    basis->max = st->max;
+    basis->z = st->z;
+    basis->n_top = 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -2524,20 +2526,20 @@ static int sampi_gpu_tell(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_tell(h, 0, step->k);
+    int known = sampi_gpu_leave_basis(h, 0, step->k);
     if (known != 1) return known;
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->listed ? st->n_list : 0;
-    uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
+    uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) head[i] = item[i].key;
-    st->n_head = n;
-    st->head_from = st->listed ? st->floor : UINT64_MAX;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
+    st->n_given = n;
+    st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
 }
 
 /* The row as it was given, but that no list of it is to be had. */
-static void sampi_gpu_undo(const sampi_gpu_here *h, float max)
+static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
     sampi_gpu_state *st = h->st;
@@ -2556,14 +2558,14 @@ static void sampi_gpu_undo(const sampi_gpu_here *h, float max)
     st->max = max;
 }
 
-/* A key's rank among those of the row's head. */
-static uint32_t sampi_gpu_head_rank(const sampi_gpu_here *h, uint64_t key)
+/* A key's rank among the first tokens of the row as given. */
+static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
-    const uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
-    const uint32_t n = h->st->n_head;
+    const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
+    const uint32_t n = h->st->n_given;
     uint32_t rank = 0;
     SAMPI_SIMD(reduction(+ : rank))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += head[i] >= key;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += given[i] >= key;
     return rank;
 }
 
@@ -2571,38 +2573,38 @@ static uint32_t sampi_gpu_head_rank(const sampi_gpu_here *h, uint64_t key)
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_told *given = &h->a->told[h->row * 2], *left = given + 1;
+    sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
     const uint32_t id = sampi_gpu_id(st->chosen);
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_tell(h, 1, step->k)) != 1) return known;
-        sampi_gpu_from(h, st->chosen);
+        if ((known = sampi_gpu_leave_basis(h, 1, step->k)) != 1) return known;
+        sampi_gpu_keep_from(h, st->chosen);
         st->thinned = true; /* only their number is wanted */
         st->phase = 1;
     }
     if (st->phase == 1) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
-        given->rank = sampi_gpu_head_rank(h, key);
+        given->rank = sampi_gpu_given_rank(h, key);
         st->phase = 3;
-        if (key < st->head_from) {
-            sampi_gpu_undo(h, given->max);
-            sampi_gpu_from(h, key);
+        if (key < st->given_from) {
+            sampi_gpu_restore_row(h, given->max);
+            sampi_gpu_keep_from(h, key);
             st->phase = 2;
         }
     }
     if (st->phase == 2) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         given->rank = (uint32_t)st->n;
     }
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
+static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
         case SAMPI_GPU_PATCH: return sampi_gpu_patch(h, step);
@@ -2612,7 +2614,7 @@ static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
         case SAMPI_GPU_TYPICAL: return sampi_gpu_typical(h, step);
         case SAMPI_GPU_TOP_P: return sampi_gpu_top_p(h, step);
         case SAMPI_GPU_MIN_P: {
-            int known = sampi_gpu_max(h);
+            int known = sampi_gpu_require_max(h);
             double least = (double)h->st->max + step->d;
             return known == 1 ? sampi_gpu_keep_above(h, least, step->min_keep > 1 ? step->min_keep : 1) : known;
         }
@@ -2635,7 +2637,7 @@ static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
 /* ---- between passes ---- */
 
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? */
-static int sampi_gpu_scanned(const sampi_gpu_here *h)
+static int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
@@ -2652,7 +2654,7 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                const float x = part[sampi_gpu_least(i, splits - 1)].max;
+                const float x = part[sampi_gpu_min_of(i, splits - 1)].max;
                 bad += x != x;
                 max = x > max ? x : max;
             }
@@ -2673,13 +2675,13 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
 }
 
 /* Add up what the teams found; the changed tokens count too. */
-static void sampi_gpu_summed(const sampi_gpu_here *h)
+static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_part *part = h->a->part + h->row * h->a->splits;
     const sampi_gpu_changed *c = h->changed;
     const uint32_t splits = h->a->splits, n_changed = h->job->n_ids;
-    const int32_t want = st->want;
+    const int32_t pass = st->pass;
     const float max = st->max;
     const double scale = st->scale;
     uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -2691,7 +2693,7 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
-                const sampi_gpu_part x = part[sampi_gpu_least(i, splits - 1)];
+                const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
@@ -2702,30 +2704,30 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             if (sampi_masked(l)) continue;
             top = l > top ? l : top;
             low = l < low ? l : low;
-            if (want == SAMPI_PASS_SUMS) {
+            if (pass == SAMPI_PASS_SUMS) {
                 uint64_t w = sampi_weight(max, l);
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
             }
-            if (want == SAMPI_PASS_SIGMA) {
+            if (pass == SAMPI_PASS_SIGMA) {
                 sampi_gpu_squares sum = { s0, s1, s2, s3 };
                 sampi_gpu_square(&sum, sampi_sigma_x(max, l, scale));
                 s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
         }
     }
-    if (want == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
-    if (want == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
-    if (want == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+    if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
+    if (pass == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
 /* The changed tokens in a list or a histogram that the pass has made of the others. */
-static void sampi_gpu_join(const sampi_gpu_here *h)
+static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_search *search = &st->search;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
-    const int32_t want = st->want;
+    const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2737,10 +2739,10 @@ static void sampi_gpu_join(const sampi_gpu_here *h)
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) {
+        if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in && want == SAMPI_PASS_HIST) {
+            if (in && pass == SAMPI_PASS_HIST) {
                 const uint32_t bucket = sampi_gpu_bucket(search, max, code);
                 __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
                 __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
@@ -2756,16 +2758,16 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
     sampi_gpu_state *st = h->st;
-    const int32_t want = st->want;
-    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
+    const int32_t pass = st->pass;
+    const bool listing = pass == SAMPI_PASS_GATHER || (pass == SAMPI_PASS_SUMS && st->listing);
     int known = 1;
     st->passes++;
-    if (want == SAMPI_PASS_SCAN) {
-        known = sampi_gpu_scanned(h);
+    if (pass == SAMPI_PASS_SCAN) {
+        known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    if (want == SAMPI_PASS_SUMS || want == SAMPI_PASS_SIGMA || want == SAMPI_PASS_MAX) sampi_gpu_summed(h);
-    if (listing || want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) sampi_gpu_join(h);
+    if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
+    if (listing || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -2774,7 +2776,7 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     while (known == 1) {
         sampi_gpu_step *step = &h->job->step[st->at];
         const bool last = st->at + 1 == h->job->n_steps;
-        known = sampi_gpu_do(h, step);
+        known = sampi_gpu_run_step(h, step);
         if (known != 1 || last) break;
         st->at++;
         st->phase = 0;
@@ -2818,7 +2820,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 #if SAMPI_OFFLOAD
 /* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
-static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all come */
+static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
 #pragma omp end declare target
 #endif
 
@@ -2846,7 +2848,7 @@ typedef struct sampi_gpu_slot {
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* OpenMP's numbers */
-    char *block;            /* device memory, and a little more of it: see sampi_gpu_take */
+    char *block;            /* device memory, and a little more of it: see sampi_gpu_reserve */
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* a batch has failed: the device may be in the middle of it */
@@ -2860,7 +2862,7 @@ struct samp_gpu {
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
     int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
     sampi_gpu_result *result;
-    sampi_gpu_told *told;       /* as the device's */
+    sampi_gpu_basis *basis;     /* as the device's */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
     uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
     sampi_gpu_slot *slot;       /* [max_rows] */
@@ -2892,7 +2894,7 @@ static int sampi_gpu_check(const samp_gpu_config *c)
 }
 
 /* The next part of a block: n elements of that size, on a line of 256 bytes. */
-static char *sampi_gpu_take(char *base, size_t *used, size_t n, size_t size)
+static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base + *used;
     *used += (n * size + 255) & ~(size_t)255;
@@ -2904,20 +2906,20 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
     if (!at) at = local;
-    sampi_gpu_take(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_take(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
     at[0] = used;
-    sampi_gpu_take(NULL, &used, 1, sizeof(sampi_gpu_args));
+    sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
-    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_place));
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_place));
     at[2] = used;
-    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_job));
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_job));
     return used;
 }
 
-static size_t sampi_gpu_told_size(size_t rows, size_t n_top)
+static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 {
-    return rows * 2 * (sizeof(sampi_gpu_told) + n_top * sizeof(uint64_t));
+    return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
 }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
@@ -2927,40 +2929,40 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t cells = rows * groups * SAMPI_WARP, teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
     size_t used = 0;
-#define SAMPI_TAKE(member, type, n) a->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
-    SAMPI_TAKE(state, sampi_gpu_state, rows);
-    SAMPI_TAKE(result, sampi_gpu_result, rows);
-    SAMPI_TAKE(done, uint64_t, teams);
-    SAMPI_TAKE(hole, uint32_t, cells);
+#define SAMPI_RESERVE(member, type, n) a->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    SAMPI_RESERVE(state, sampi_gpu_state, rows);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    SAMPI_RESERVE(done, uint64_t, teams);
+    SAMPI_RESERVE(hole, uint32_t, cells);
     *zeroed = used;
-    SAMPI_TAKE(cell, float, cells);
-    SAMPI_TAKE(cell_sum, uint32_t, cells);
-    SAMPI_TAKE(lane_max, float, teams *SAMPI_WARP);
-    SAMPI_TAKE(part, sampi_gpu_part, teams);
-    SAMPI_TAKE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
-    SAMPI_TAKE(wide, uint64_t, rows * SAMPI_WIDE);
-    SAMPI_TAKE(code, uint64_t, rows * SAMP_GPU_LIST);
-    SAMPI_TAKE(sum, uint64_t, rows * groups);
-    SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
-    SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
-    SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
-    SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
-    SAMPI_TAKE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(window, int32_t, rows * SAMPI_RULES);
-    SAMPI_TAKE(user_id, int32_t, rows * SAMP_GPU_LIST);
-    SAMPI_TAKE(user_logit, float, rows *SAMP_GPU_LIST);
-    SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
-    SAMPI_TAKE(head, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
-    a->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
-                                                       sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
-#undef SAMPI_TAKE
+    SAMPI_RESERVE(cell, float, cells);
+    SAMPI_RESERVE(cell_sum, uint32_t, cells);
+    SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
+    SAMPI_RESERVE(part, sampi_gpu_part, teams);
+    SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
+    SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(sum, uint64_t, rows * groups);
+    SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
+    SAMPI_RESERVE(fold, float, rows *SAMPI_FOLD);
+    SAMPI_RESERVE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(window, int32_t, rows * SAMPI_RULES);
+    SAMPI_RESERVE(user_id, int32_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_logit, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_p, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(given, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
+    a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
+        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+#undef SAMPI_RESERVE
     at[0] = used;
-    sampi_gpu_take(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
+    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
     at[1] = used;
-    if (!c->data_on_device) sampi_gpu_take(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
+    if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
     at[2] = used;
-    sampi_gpu_take(base, &used, cells, sizeof(uint32_t));
+    sampi_gpu_reserve(base, &used, cells, sizeof(uint32_t));
     return used;
 }
 
@@ -3019,16 +3021,16 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-static void sampi_gpu_meet(int device)
+static void sampi_gpu_probe_teams(int device)
 {
 #pragma omp target thread_limit(1) device(device)
 #pragma omp teams distribute num_teams(SAMPI_TEAMS)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
-        uint32_t *met = sampi_gpu_meeting;
-        sampi_gpu_add(&met[0], 1);
+        uint32_t *counter = sampi_gpu_probe_counters;
+        sampi_gpu_add(&counter[0], 1);
         for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-            if (sampi_gpu_peek(&met[0]) >= SAMPI_TEAMS) {
-                sampi_gpu_add(&met[1], 1);
+            if (sampi_gpu_peek(&counter[0]) >= SAMPI_TEAMS) {
+                sampi_gpu_add(&counter[1], 1);
                 break;
             }
     }
@@ -3038,19 +3040,19 @@ static void sampi_gpu_meet(int device)
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device;
-    uint32_t met[2] = { 0, 0 };
+    uint32_t counter[2] = { 0, 0 };
 #pragma omp target map(tofrom : on_host) device(device)
     on_host = omp_is_initial_device();
     if (on_host) return SAMP_E_DEVICE;
-    if (sampi_gpu_put(gpu, gpu->args.fold, met, sizeof met)) return SAMP_E_DEVICE;
+    if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
 #pragma omp critical(sampi_gpu)
     {
-        sampi_gpu_meeting = (uint32_t *)(void *)gpu->args.fold;
-#pragma omp target update to(sampi_gpu_meeting) device(device)
-        sampi_gpu_meet(device);
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+#pragma omp target update to(sampi_gpu_probe_counters) device(device)
+        sampi_gpu_probe_teams(device);
     }
-    if (sampi_gpu_get(gpu, met, gpu->args.fold, sizeof met)) return SAMP_E_DEVICE;
-    gpu->wait = met[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
+    if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+    gpu->wait = counter[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
     return SAMP_OK;
 }
 #endif
@@ -3092,24 +3094,24 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
 {
     const size_t rows = c->max_rows;
     size_t used = 0;
-#define SAMPI_TAKE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
-    sampi_gpu_take(base, &used, 1, sizeof *gpu);
-    SAMPI_TAKE(stage, char, sampi_gpu_stage_size(rows, NULL));
-    SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
-    SAMPI_TAKE(id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(result, sampi_gpu_result, rows);
-    gpu->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
-                                                         sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
-    SAMPI_TAKE(row_of, uint32_t, rows);
-    SAMPI_TAKE(where, uint8_t, rows);
-    SAMPI_TAKE(called, int32_t, rows);
-    SAMPI_TAKE(verdict, int32_t, rows);
-    SAMPI_TAKE(slot, sampi_gpu_slot, rows);
-    SAMPI_TAKE(token, samp_token, rows);
-    SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
-    SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
-    SAMPI_TAKE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
-#undef SAMPI_TAKE
+#define SAMPI_RESERVE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    sampi_gpu_reserve(base, &used, 1, sizeof *gpu);
+    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
+    SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
+    SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
+        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+    SAMPI_RESERVE(row_of, uint32_t, rows);
+    SAMPI_RESERVE(where, uint8_t, rows);
+    SAMPI_RESERVE(called, int32_t, rows);
+    SAMPI_RESERVE(verdict, int32_t, rows);
+    SAMPI_RESERVE(slot, sampi_gpu_slot, rows);
+    SAMPI_RESERVE(token, samp_token, rows);
+    SAMPI_RESERVE(item, sampi_gpu_item, SAMP_GPU_LIST);
+    SAMPI_RESERVE(candidate, samp_token_data, SAMP_GPU_LIST);
+    SAMPI_RESERVE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
+#undef SAMPI_RESERVE
     return used;
 }
 
@@ -3155,7 +3157,7 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 
 /* The block, its beginning zero; and a small one beside it: while it lives, the driver need not map memory anew for
    what libgomp allocates in each launch. */
-static int sampi_gpu_furnish(samp_gpu *gpu)
+static int sampi_gpu_prepare_device(samp_gpu *gpu)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
     gpu->block = (char *)sampi_gpu_alloc(gpu, size);
@@ -3214,7 +3216,7 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     gpu->host = omp_get_initial_device();
 #endif
     sampi_gpu_give_name(gpu);
-    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_furnish(gpu);
+    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_prepare_device(gpu);
     if (*result == SAMP_OK) return gpu;
     samp_gpu_free(gpu);
     return NULL;
@@ -3235,7 +3237,7 @@ enum { SAMPI_GPU_CHAIN = 64 };
 typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
     uint64_t checked;                     /* bit i: one that is off follows list[i], and looks for NaN all the same */
-    int n, head;                          /* the first `head` run on the device; 0: none */
+    int n, n_device;                      /* the first n_device run on the device */
     const char *why;                      /* not the others */
     int status;                           /* what samp_status says of the chain */
     bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
@@ -3296,7 +3298,7 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 /* One more than the place of the first user's sampler in the head; 0: there is none. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
-    for (int i = 0; i < r->head; i++)
+    for (int i = 0; i < r->n_device; i++)
         if (sampi_is_custom(r->list[i])) return i + 1;
     return 0;
 }
@@ -3304,7 +3306,7 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    r->n = r->head = r->status = 0;
+    r->n = r->n_device = r->status = 0;
     r->checked = 0;
     r->llama = r->crowded = r->custom = r->draws = false;
     r->n_patchers = r->n_listeners = 0;
@@ -3316,19 +3318,20 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : r->crowded                  ? "too many samplers"
                                            : NULL;
     if (r->why) return;
-    while (r->head < r->n && !selects && sampi_gpu_can(r, r->head)) selects = r->list[r->head++]->kind->selects;
-    if (r->head == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
-    while (r->head < r->n && r->head > 0 && !selects && sampi_gpu_users_before(r))
-        r->head = sampi_gpu_users_before(r) - 1;
-    if (r->head == r->n) {
+    while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
+        selects = r->list[r->n_device++]->kind->selects;
+    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    while (r->n_device < r->n && r->n_device > 0 && !selects && sampi_gpu_users_before(r))
+        r->n_device = sampi_gpu_users_before(r) - 1;
+    if (r->n_device == r->n) {
         r->why = !selects ? "no sampler selects" : r->n > SAMPI_STEPS ? "too many samplers" : NULL;
-        if (r->why) r->head = 0;
+        if (r->why) r->n_device = 0;
         return;
     }
     r->why = selects ? "a sampler behind the selection" : "a sampler of your own";
-    if (selects) r->head = 0;
-    if (r->head > SAMPI_STEPS - 1) r->head = SAMPI_STEPS - 1;
-    int clean = r->head; /* the head ends where the array is the same on the device */
+    if (selects) r->n_device = 0;
+    if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1;
+    int clean = r->n_device; /* the head ends where the array is the same on the device */
     for (;;) {
         int i = clean;
         while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
@@ -3339,7 +3342,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
         }
         clean = i - 1;
     }
-    r->head = clean;
+    r->n_device = clean;
 }
 
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
@@ -3349,13 +3352,13 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
     if (!gpu || !chain || (!buf && size)) return SAMP_E_NULL;
     sampi_gpu_find_route(gpu, (sampi_sampler *)(uintptr_t)chain, &r);
     for (int i = 0; i < r.n; i++) {
-        if (i == 0 && r.head) sampi_put(&t, "device: ");
-        if (i == r.head) {
-            sampi_put(&t, r.head ? "; cpu (" : "cpu (");
+        if (i == 0 && r.n_device) sampi_put(&t, "device: ");
+        if (i == r.n_device) {
+            sampi_put(&t, r.n_device ? "; cpu (" : "cpu (");
             sampi_put(&t, r.why);
             sampi_put(&t, "): ");
         }
-        if (i > 0 && i != r.head) sampi_put(&t, " -> ");
+        if (i > 0 && i != r.n_device) sampi_put(&t, " -> ");
         sampi_put(&t, samp_name(&r.list[i]->base));
     }
     if (r.n == 0) {
@@ -3503,7 +3506,7 @@ static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 }
 
 /* Room for so many steps in each job. Those of this batch move; the others are forgotten. */
-static void sampi_gpu_widen(samp_gpu *gpu, uint32_t n_steps)
+static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
     char *jobs = gpu->stage + gpu->jobs_at;
@@ -3535,10 +3538,10 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
 }
 
 /* The sampler whose rules can stay on the device: it alone changes single logits, all of them the vocabulary's. */
-static const sampi_sampler *sampi_gpu_keeper(const sampi_gpu_route *r, size_t n_vocab)
+static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const sampi_sampler *s = r->patcher;
-    if (r->n_patchers != 1 || s->kind == &SAMPI_DRY || r->head < r->n || r->custom) return NULL;
+    if (r->n_patchers != 1 || s->kind == &SAMPI_DRY || r->n_device < r->n || r->custom) return NULL;
     if (s->kind == &SAMPI_LOGIT_BIAS) {
         const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
         for (int32_t i = 0; i < s->u.bias.n; i++)
@@ -3563,10 +3566,10 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
                                  const samp_logprobs *lp)
 {
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
-    const bool whole = r->head == r->n;
-    const sampi_sampler *keeper = sampi_gpu_keeper(r, n_vocab);
+    const bool whole = r->n_device == r->n;
+    const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
-    for (int i = 0; i < r->head; i++) {
+    for (int i = 0; i < r->n_device; i++) {
         sampi_sampler *t = r->list[i];
         sampi_gpu_step *step = &job->step[n];
         memset(step, 0, sizeof *step);
@@ -3579,9 +3582,8 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             return false;
         rules += step->n;
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
-        if (t == keeper) job->keeper = n + 1;
-        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != keeper && (whole || t->kind == &SAMPI_DRY))
-            continue;
+        if (t == kept) job->kept_step = n + 1;
+        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != kept && (whole || t->kind == &SAMPI_DRY)) continue;
         n++;
     }
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
@@ -3594,17 +3596,17 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     }
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
-    if (keeper && keeper->kind == &SAMPI_PENALTIES) {
-        job->ring = keeper->u.penalties.ring;
+    if (kept && kept->kind == &SAMPI_PENALTIES) {
+        job->ring = kept->u.penalties.ring;
         job->window = gpu->n_ids;
-        memcpy(gpu->id + gpu->n_ids, sampi_part(keeper, 0), job->ring.cap * sizeof *gpu->id);
+        memcpy(gpu->id + gpu->n_ids, sampi_part(kept, 0), job->ring.cap * sizeof *gpu->id);
         gpu->n_ids += job->ring.cap;
     }
     return true;
 }
 
 /* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say. */
-static bool sampi_gpu_keeps(const samp_gpu *gpu, const samp_logprobs *lp)
+static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
     const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
@@ -3620,7 +3622,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
     if (lp && (r->custom || r->n > SAMPI_STEPS - 2)) return false;
-    sampi_gpu_widen(gpu, (uint32_t)r->head + (lp ? 2 : r->head < r->n));
+    sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
     job->side = SAMPI_GPU_SENT;
@@ -3640,8 +3642,8 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_vocab = n_vocab;
     slot->n_top[0] = lp ? lp->raw.n_top : -1;
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
-    slot->patcher = job->keeper ? r->patcher : NULL;
-    slot->kept = r->head == r->n && !r->custom && !s->owner && (job->keeper || !r->n_patchers);
+    slot->patcher = job->kept_step ? r->patcher : NULL;
+    slot->kept = r->n_device == r->n && !r->custom && !s->owner && (job->kept_step || !r->n_patchers);
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
@@ -3893,8 +3895,8 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     samp_token_data_array cur;
     uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
     int status = sampi_gpu_fetch(gpu, job, &cur);
-    for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind->draws]++;
-    for (int i = r->head; i < r->n && !status; i++) {
+    for (int i = 0; i < r->n_device; i++) ordinal[r->list[i]->kind->draws]++;
+    for (int i = r->n_device; i < r->n && !status; i++) {
         status = sampi_run(r->list[i], &cur, s->position, ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
@@ -3911,7 +3913,7 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 }
 
 /* The state that the device has left the last sampler in. */
-static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
+static void sampi_gpu_update_last(samp_gpu *gpu, uint32_t job, samp_token token)
 {
     const float value = gpu->result[job].value;
     const int32_t kind = sampi_gpu_selecting(sampi_gpu_job_at(gpu, job))->kind;
@@ -3937,11 +3939,11 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
                                                                                     : SAMPI_GPU_RIGHT;
     if (patcher->kind == &SAMPI_LOGIT_BIAS) return;
     copy->ring = patcher->u.penalties.ring;
-    copy->n_ids = copy->step[copy->keeper - 1].n = patcher->u.penalties.n;
+    copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
 /* A job's token into its chain: state, position, acceptance. */
-static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
     sampi_gpu_slot *slot = &gpu->slot[job];
@@ -3959,7 +3961,7 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
         sampi_gpu_find_route(gpu, s, &r);
         status = sampi_gpu_go_on(gpu, job, &r, s, &token);
     } else {
-        sampi_gpu_learn(gpu, job, token);
+        sampi_gpu_update_last(gpu, job, token);
     }
     if (!status && slot->draws) s->position++;
     if (!status && slot->custom) status = sampi_accept(s, token, true);
@@ -3981,22 +3983,22 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-static int sampi_gpu_get_told(const samp_gpu *gpu)
+static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
-    return sampi_gpu_get(gpu, gpu->told, gpu->args.told, sampi_gpu_told_size(gpu->n_jobs, gpu->args.n_top));
+    return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
 }
 
 /* One set of a job's log-probabilities: 0 as given, 1 left. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
-    const sampi_gpu_told *told = &gpu->told[job * 2 + which];
-    const uint64_t *top = sampi_gpu_top(gpu->told, gpu->n_jobs, gpu->args.n_top, job, which);
+    const sampi_gpu_basis *basis = &gpu->basis[job * 2 + which];
+    const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
     int32_t n = 0;
-    sampi_set_chosen(set, token, told->rank - 1, sampi_logprob(told->l, told->max, told->z));
-    for (uint32_t i = 0; i < told->n_top; i++)
+    sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
+    for (uint32_t i = 0; i < basis->n_top; i++)
         n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_top(set, n, told->max, told->z);
+    sampi_finish_top(set, n, basis->max, basis->z);
 }
 
 static void sampi_gpu_prefetch_lines(const void *p, size_t n)
@@ -4017,7 +4019,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 }
 
 /* The same for what is told of its token. */
-static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
+static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
     const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
@@ -4043,7 +4045,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
-        const bool told = !lp || sampi_gpu_keeps(gpu, lp), has = s && told && sampi_gpu_has(gpu, s, l->n_vocab, lp);
+        const bool fits = !lp || sampi_gpu_fits_logprobs(gpu, lp),
+                   has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
@@ -4052,8 +4055,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         gpu->where[r] = 0;
         if (gpu->token[r]) continue;
         gpu->where[r] = 2;
-        if (!told) continue;
-        if (!has && !(route.head && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
+        if (!fits) continue;
+        if (!has && !(route.n_device && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
         gpu->where[r] = 1;
         gpu->row_of[gpu->n_jobs] = (uint32_t)r;
         gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
@@ -4076,7 +4079,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
-    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_told(gpu);
+    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
     for (uint32_t j = 0; j < gpu->n_jobs; j++) {
         const size_t r = gpu->row_of[j];
@@ -4090,8 +4093,8 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
             gpu->perf.n_mixed++;
         else
             gpu->perf.n_device++;
-        sampi_gpu_prefetch_settling(gpu, j);
-        gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
+        sampi_gpu_prefetch_commit(gpu, j);
+        gpu->token[r] = sampi_gpu_commit_row(gpu, j, rows[r]);
         written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
         if (!logits->logprobs || gpu->token[r] < 0) continue;
         sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
