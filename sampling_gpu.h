@@ -225,35 +225,42 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
-#if SAMPI_OFFLOAD
-#pragma omp declare target
-#endif
-
 /* ================================================================================================== >>records
    What lies in device memory. */
 
-/* What a step of a chain is. */
+/* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
+   in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
+   in this list has no step, and the plan leaves it to the CPU. */
+#define SAMPI_GPU_STEPS(X)                                                                                           \
+    X(LOGIT_BIAS, patch)                                                                                             \
+    X(PENALTIES, patch)                                                                                              \
+    X(DRY, patch)                                                                                                    \
+    X(TOP_N_SIGMA, top_n_sigma)                                                                                      \
+    X(TOP_K, top_k)                                                                                                  \
+    X(TAIL_FREE, tail_free)                                                                                          \
+    X(TYPICAL, typical)                                                                                              \
+    X(TOP_P, top_p)                                                                                                  \
+    X(MIN_P, min_p)                                                                                                  \
+    X(XTC, xtc)                                                                                                      \
+    X(TEMP, temp)                                                                                                    \
+    X(TEMP_EXT, temp_ext)                                                                                            \
+    X(SOFTMAX, softmax)                                                                                              \
+    X(GREEDY, greedy)                                                                                                \
+    X(DIST, dist)                                                                                                    \
+    X(MIROSTAT, mirostat)                                                                                            \
+    X(MIROSTAT_V2, mirostat_v2)                                                                                      \
+    X(ADAPTIVE_P, adaptive_p)
+
+/* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
 enum {
-    SAMPI_GPU_PATCH, /* logit_bias, penalties, dry */
-    SAMPI_GPU_TOP_N_SIGMA,
-    SAMPI_GPU_TOP_K,
-    SAMPI_GPU_TAIL_FREE,
-    SAMPI_GPU_TYPICAL,
-    SAMPI_GPU_TOP_P,
-    SAMPI_GPU_MIN_P,
-    SAMPI_GPU_XTC,
-    SAMPI_GPU_TEMP,
-    SAMPI_GPU_TEMP_EXT,
-    SAMPI_GPU_SOFTMAX,
-    SAMPI_GPU_GREEDY,
-    SAMPI_GPU_DIST,
-    SAMPI_GPU_MIROSTAT,
-    SAMPI_GPU_MIROSTAT_V2,
-    SAMPI_GPU_ADAPTIVE_P,
-    SAMPI_GPU_USER,    /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT,  /* what is left goes to the host */
-    SAMPI_GPU_RAW,     /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS /* then the last one: the others, and the chosen token's ranks */
+    SAMPI_GPU_NONE,
+#define X(KIND, function) SAMPI_GPU_##KIND,
+    SAMPI_GPU_STEPS(X)
+#undef X
+        SAMPI_GPU_USER, /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_EXPORT,   /* what is left goes to the host */
+    SAMPI_GPU_RAW,      /* the first step, if log-probabilities are wanted: those of the row as given */
+    SAMPI_GPU_LOGPROBS  /* then the last one: the others, and the chosen token's ranks */
 };
 
 typedef struct sampi_gpu_step {
@@ -2100,6 +2107,16 @@ static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return sampi_gpu_require_max(h);
 }
 
+/* penalties' parameters go along, because the device counts the window itself from then on; the rules are the host's
+   to make: see sampi_gpu_fill_rules. */
+static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    if (s->kind != &SAMPI_PENALTIES) return;
+    step->a = s->u.penalties.repeat;
+    step->b = s->u.penalties.freq;
+    step->c = s->u.penalties.present;
+}
+
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2147,6 +2164,27 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
     return 1;
 }
 
+static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
+
+/* The first k in order. */
+static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
+    if (known != 1) return known;
+    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_keep_from(h, h->st->search.key);
+    return 1;
+}
+
+static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
+
+/* The four samplers with a threshold and a smallest number of tokens. */
+static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->share = sampi_share(s->u.cut.p);
+    step->min_keep = s->u.cut.min_keep;
+}
+
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2183,6 +2221,8 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     return 1;
 }
 
+static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
 static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2212,6 +2252,8 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
+static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2224,6 +2266,22 @@ static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
     sampi_gpu_mark_p(h);
     sampi_gpu_keep_from(h, st->search.key);
     return 1;
+}
+
+static void sampi_gpu_fill_top_p(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
+/* A probability of p times the largest one is a logit ln p below the maximum. */
+static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    return sampi_gpu_keep_above(h, (double)h->st->max + step->d, step->min_keep > 1 ? step->min_keep : 1);
+}
+
+static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    sampi_gpu_fill_cut(step, s);
+    step->d = sampi_ln(s->u.cut.p);
 }
 
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
@@ -2255,12 +2313,29 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return 1;
 }
 
-static int sampi_gpu_temp(const sampi_gpu_here *h, float t)
+static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->a = s->u.xtc.p;
+    step->b = s->u.xtc.t;
+    step->coin = sampi_share(s->u.xtc.p);
+    step->share = sampi_share(s->u.xtc.t);
+    step->min_keep = s->u.xtc.min_keep;
+    step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0; /* a little low: the weights decide */
+}
+
+static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
     sampi_gpu_scale_all(h, 1.0f / t);
     return 1;
 }
+
+static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    return sampi_gpu_temper(h, step->a);
+}
+
+static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
 
 static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
@@ -2273,11 +2348,21 @@ static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *ste
         st->scale = (double)sampi_dynamic_temp(step->a, step->b, step->c, &sums);
         st->phase = 1;
     }
-    return sampi_gpu_temp(h, (float)st->scale);
+    return sampi_gpu_temper(h, (float)st->scale);
 }
 
-static int sampi_gpu_softmax(const sampi_gpu_here *h)
+/* Without a range it is a temperature, for which no sums are needed. */
+static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s)
 {
+    if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
+    step->a = s->u.temp.t;
+    step->b = s->u.temp.delta;
+    step->c = s->u.temp.exponent;
+}
+
+static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    (void)step;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
     sampi_gpu_mark_order(h, 1, 0.0);
@@ -2285,11 +2370,16 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h)
     return 1;
 }
 
-static int sampi_gpu_greedy(const sampi_gpu_here *h)
+static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+
+static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
+    (void)step;
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1); /* one token: it is on the list */
     return known == 1 ? sampi_gpu_choose(h, sampi_gpu_list_max(h), 0.0f) : known;
 }
+
+static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
@@ -2297,6 +2387,9 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
     int known = sampi_gpu_draw(h, step, &key);
     return known == 1 ? sampi_gpu_choose(h, key, 0.0f) : known;
 }
+
+/* It has no parameters but the random source, which every step has. */
+static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
 /* Draw among the tokens kept, and learn from the surprise. */
 static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
@@ -2335,6 +2428,15 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
     return sampi_gpu_mirostat_select(h, step);
 }
 
+static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->k = (uint32_t)s->u.mirostat.m;
+    step->d = (double)s->u.mirostat.n_vocab;
+    step->a = s->u.mirostat.tau;
+    step->b = s->u.mirostat.eta;
+    step->mu = s->now.mu;
+}
+
 static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2349,6 +2451,11 @@ static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
         st->phase = 2;
     }
     return sampi_gpu_mirostat_select(h, step);
+}
+
+static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    sampi_gpu_fill_mirostat(step, s);
 }
 
 static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
@@ -2413,13 +2520,14 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
     return sampi_gpu_choose(h, key, p);
 }
 
-static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Without a target it is a plain draw. */
+static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler *s)
 {
-    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
-    if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
-    sampi_gpu_keep_from(h, h->st->search.key);
-    return 1;
+    if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
+    step->a = s->u.adaptive.target;
+    step->b = s->u.adaptive.decay;
+    step->c = s->u.adaptive.sum;
+    step->mu = s->u.adaptive.total;
 }
 
 /* ---- a user's sampler ---- */
@@ -2604,33 +2712,19 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
+/* The one place where the device tells steps apart. What the host never sends is declined: the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-        case SAMPI_GPU_PATCH: return sampi_gpu_patch(h, step);
-        case SAMPI_GPU_TOP_N_SIGMA: return sampi_gpu_top_n_sigma(h, step);
-        case SAMPI_GPU_TOP_K: return sampi_gpu_top_k(h, step);
-        case SAMPI_GPU_TAIL_FREE: return sampi_gpu_tail_free(h, step);
-        case SAMPI_GPU_TYPICAL: return sampi_gpu_typical(h, step);
-        case SAMPI_GPU_TOP_P: return sampi_gpu_top_p(h, step);
-        case SAMPI_GPU_MIN_P: {
-            int known = sampi_gpu_require_max(h);
-            double least = (double)h->st->max + step->d;
-            return known == 1 ? sampi_gpu_keep_above(h, least, step->min_keep > 1 ? step->min_keep : 1) : known;
-        }
-        case SAMPI_GPU_XTC: return sampi_gpu_xtc(h, step);
-        case SAMPI_GPU_TEMP: return sampi_gpu_temp(h, step->a);
-        case SAMPI_GPU_TEMP_EXT: return sampi_gpu_temp_ext(h, step);
-        case SAMPI_GPU_SOFTMAX: return sampi_gpu_softmax(h);
-        case SAMPI_GPU_GREEDY: return sampi_gpu_greedy(h);
-        case SAMPI_GPU_DIST: return sampi_gpu_dist(h, step);
-        case SAMPI_GPU_MIROSTAT: return sampi_gpu_mirostat(h, step);
-        case SAMPI_GPU_MIROSTAT_V2: return sampi_gpu_mirostat_v2(h, step);
-        case SAMPI_GPU_ADAPTIVE_P: return sampi_gpu_adaptive_p(h, step);
+#define X(KIND, function)                                                                                            \
+    case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
+        SAMPI_GPU_STEPS(X)
+#undef X
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
+        case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);
         case SAMPI_GPU_RAW: return sampi_gpu_raw(h, step);
         case SAMPI_GPU_LOGPROBS: return sampi_gpu_logprobs(h, step);
-        default: return sampi_gpu_export(h);
+        default: return SAMPI_GPU_DECLINED;
     }
 }
 
@@ -2818,6 +2912,7 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 }
 
 #if SAMPI_OFFLOAD
+#pragma omp declare target
 /* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
 static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
@@ -3230,45 +3325,38 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
     return gpu ? gpu->perf : none;
 }
 
-/* ---- where a chain runs ---- */
+/* ---- samplers and their steps ----
+   All that the host does differently from one kind of sampler to the next: which step it becomes, which rules it
+   makes, what it does to the array, what of its state comes back. */
 
-enum { SAMPI_GPU_CHAIN = 64 };
+/* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
+#ifndef SAMPI_GPU_KNOWS
+#define SAMPI_GPU_KNOWS(s) true
+#endif
 
-typedef struct sampi_gpu_route {
-    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
-    uint64_t checked;                     /* bit i: one that is off follows list[i], and looks for NaN all the same */
-    int n, n_device;                      /* the first n_device run on the device */
-    const char *why;                      /* not the others */
-    int status;                           /* what samp_status says of the chain */
-    bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
-    bool custom, draws;                   /* a sampler is the user's; one draws, */
-    int n_listeners;                      /* so many want to know the token; more if chains are among them */
-    sampi_sampler *listener[SAMPI_GPU_LISTENERS];
-    int n_patchers;         /* so many change single logits, */
-    sampi_sampler *patcher; /* this one last */
-} sampi_gpu_route;
+typedef struct sampi_gpu_mapping {
+    const sampi_kind *kind;
+    int32_t step;
+    void (*fill)(sampi_gpu_step *, const sampi_sampler *);
+} sampi_gpu_mapping;
 
-/* One walk over a chain: all that has to be known of its samplers. */
-static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
+/* The step that a built-in sampler becomes; NULL: the device has none. */
+static const sampi_gpu_mapping *sampi_gpu_mapping_of(const sampi_sampler *s)
 {
-    if (!r->status) r->status = s->status;
-    r->llama |= s->rng != SAMP_RNG_PHILOX;
-    if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
-    if (sampi_is_chain(s)) return;
-    r->custom |= sampi_is_custom(s);
-    if (s->off) {
-        if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
-        return;
-    }
-    r->draws |= s->kind->draws != 0;
-    if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
-    if (s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY) {
-        r->patcher = s;
-        r->n_patchers++;
-    }
-    r->crowded |= r->n == SAMPI_GPU_CHAIN;
-    if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
+    static const sampi_gpu_mapping all[] = {
+#define X(KIND, function) { &SAMPI_##KIND, SAMPI_GPU_##KIND, sampi_gpu_fill_##function },
+        SAMPI_GPU_STEPS(X)
+#undef X
+    };
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (all[i].kind == s->kind && SAMPI_GPU_KNOWS(s)) return &all[i];
+    return NULL;
+}
+
+/* It changes single logits by rules, whatever the others are. */
+static bool sampi_gpu_patches(const sampi_sampler *s)
+{
+    return s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY;
 }
 
 /* After this sampler the array holds no masked tokens, and only those that are left. */
@@ -3286,10 +3374,52 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
            (k == &SAMPI_TEMP && s->u.temp.t > 0.0f);
 }
 
+/* ---- where a chain runs ---- */
+
+enum { SAMPI_GPU_CHAIN = 64 };
+
+/* What one walk over a chain finds out about it, and where its samplers run. */
+typedef struct sampi_gpu_route {
+    uint64_t checked;    /* bit i: one that is off follows list[i], and looks for NaN all the same */
+    int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
+    const char *why;     /* not the others */
+    int status;          /* what samp_status says of the chain */
+    bool llama, crowded; /* a sampler is MT19937's; there are too many */
+    bool custom, draws;  /* a sampler is the user's; one draws, */
+    int n_listeners;     /* so many want to know the token; more if chains are among them */
+    sampi_sampler *listener[SAMPI_GPU_LISTENERS];
+    int n_patchers;                       /* so many change single logits, */
+    sampi_sampler *patcher;               /* this one last */
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
+} sampi_gpu_route;
+
+/* One walk over a chain: all that has to be known of its samplers. */
+static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
+{
+    if (!r->status) r->status = s->status;
+    r->llama |= s->rng != SAMP_RNG_PHILOX;
+    if (sampi_is_chain(s) && s->owner) r->n_listeners += SAMPI_GPU_LISTENERS + 1;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_gpu_flatten(s->u.chain.item[i], r);
+    if (sampi_is_chain(s)) return;
+    r->custom |= sampi_is_custom(s);
+    if (s->off) {
+        if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
+        return;
+    }
+    r->draws |= s->kind->draws != 0;
+    if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
+    if (sampi_gpu_patches(s)) {
+        r->patcher = s;
+        r->n_patchers++;
+    }
+    r->crowded |= r->n == SAMPI_GPU_CHAIN;
+    if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
+}
+
 /* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
-    if (!sampi_is_custom(r->list[at])) return true;
+    if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]) != NULL;
     int i = at;
     while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
@@ -3303,46 +3433,54 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
     return 0;
 }
 
+/* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
+   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none. */
+static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
+{
+    for (; n > 0; n--) {
+        int i = n;
+        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
+        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) return n;
+    }
+    return 0;
+}
+
+/* Why none of it can run on the device; NULL: some of it may. */
+static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
+{
+    if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
+    if (r->llama) return "llama.cpp's arithmetic";
+    return r->crowded ? "too many samplers" : NULL;
+}
+
+/* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
+   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    r->n = r->n_device = r->status = 0;
-    r->checked = 0;
-    r->llama = r->crowded = r->custom = r->draws = false;
-    r->n_patchers = r->n_listeners = 0;
-    memset(r->listener, 0, sizeof r->listener);
-    r->patcher = NULL;
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it counts */
     sampi_gpu_flatten(s, r);
-    r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
-             : r->llama                    ? "llama.cpp's arithmetic"
-             : r->crowded                  ? "too many samplers"
-                                           : NULL;
+    r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = r->list[r->n_device++]->kind->selects;
     if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
-    while (r->n_device < r->n && r->n_device > 0 && !selects && sampi_gpu_users_before(r))
-        r->n_device = sampi_gpu_users_before(r) - 1;
     if (r->n_device == r->n) {
-        r->why = !selects ? "no sampler selects" : r->n > SAMPI_STEPS ? "too many samplers" : NULL;
+        if (!selects) r->why = "no sampler selects";
+        if (selects && r->n > SAMPI_STEPS) r->why = "too many samplers";
         if (r->why) r->n_device = 0;
         return;
     }
-    r->why = selects ? "a sampler behind the selection" : "a sampler of your own";
-    if (selects) r->n_device = 0;
-    if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1;
-    int clean = r->n_device; /* the head ends where the array is the same on the device */
-    for (;;) {
-        int i = clean;
-        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
-        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) break;
-        if (i == 0) {
-            clean = 0;
-            break;
-        }
-        clean = i - 1;
+    if (selects) {
+        r->why = "a sampler behind the selection";
+        r->n_device = 0;
+        return;
     }
-    r->n_device = clean;
+    r->why = sampi_is_custom(r->list[r->n_device]) ? "a sampler of your own" : "not on the device";
+    const int user = sampi_gpu_users_before(r);
+    if (user) r->n_device = user - 1;
+    if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
+    r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
@@ -3399,105 +3537,48 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-static bool sampi_gpu_fill_patch(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
-                                 size_t n_vocab)
+static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                  size_t n_vocab)
 {
-    const bool bias = s->kind == &SAMPI_LOGIT_BIAS, dry = s->kind == &SAMPI_DRY;
-    const samp_logit_bias *biases = (const samp_logit_bias *)sampi_part(s, 0);
-    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
-    uint32_t n = bias ? (uint32_t)s->u.bias.n : dry ? sampi_dry_list(s, list) : s->u.penalties.n;
-    step->kind = SAMPI_GPU_PATCH;
-    if (s->kind == &SAMPI_PENALTIES) {
-        step->a = s->u.penalties.repeat;
-        step->b = s->u.penalties.freq;
-        step->c = s->u.penalties.present;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        sampi_gpu_rule rule = { bias ? biases[i].token : list[i].token, 0, 1.0f, 0.0f, bias ? 0 : list[i].count };
-        if ((size_t)rule.id >= n_vocab) continue;
-        if (bias) {
-            rule.scale = sampi_masked(biases[i].bias) ? 0.0f : 1.0f;
-            rule.fall = sampi_masked(biases[i].bias) ? 0.0f : -biases[i].bias;
-        } else {
-            rule.scale = dry ? 1.0f : s->u.penalties.repeat;
-            rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
-        }
-        if (!sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        const bool masks = sampi_masked(bias[i].bias);
+        sampi_gpu_rule rule = { bias[i].token, 0, masks ? 0.0f : 1.0f, masks ? 0.0f : -bias[i].bias, 0 };
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
     }
     return true;
 }
 
-/* A sampler as a step; a, b, c, d are its parameters. */
+/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have
+   none. */
+static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                 size_t n_vocab)
+{
+    if (s->kind == &SAMPI_LOGIT_BIAS) return sampi_gpu_fill_biases(gpu, job, step, s, n_vocab);
+    const bool dry = s->kind == &SAMPI_DRY;
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    const uint32_t n = dry ? sampi_dry_list(s, list) : s->u.penalties.n;
+    for (uint32_t i = 0; i < n; i++) {
+        sampi_gpu_rule rule = { list[i].token, 0, 1.0f, 0.0f, list[i].count };
+        if (!dry) rule.scale = s->u.penalties.repeat;
+        rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    }
+    return true;
+}
+
+/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the
+   former before. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
-    static const struct {
-        const sampi_kind *kind;
-        int step;
-    } table[] = { { &SAMPI_TOP_N_SIGMA, SAMPI_GPU_TOP_N_SIGMA },
-                  { &SAMPI_TOP_K, SAMPI_GPU_TOP_K },
-                  { &SAMPI_TAIL_FREE, SAMPI_GPU_TAIL_FREE },
-                  { &SAMPI_TYPICAL, SAMPI_GPU_TYPICAL },
-                  { &SAMPI_TOP_P, SAMPI_GPU_TOP_P },
-                  { &SAMPI_MIN_P, SAMPI_GPU_MIN_P },
-                  { &SAMPI_XTC, SAMPI_GPU_XTC },
-                  { &SAMPI_TEMP, SAMPI_GPU_TEMP },
-                  { &SAMPI_TEMP_EXT, SAMPI_GPU_TEMP_EXT },
-                  { &SAMPI_SOFTMAX, SAMPI_GPU_SOFTMAX },
-                  { &SAMPI_GREEDY, SAMPI_GPU_GREEDY },
-                  { &SAMPI_DIST, SAMPI_GPU_DIST },
-                  { &SAMPI_MIROSTAT, SAMPI_GPU_MIROSTAT },
-                  { &SAMPI_MIROSTAT_V2, SAMPI_GPU_MIROSTAT_V2 },
-                  { &SAMPI_ADAPTIVE_P, SAMPI_GPU_ADAPTIVE_P } };
+    const sampi_gpu_mapping *mapping = sampi_gpu_mapping_of(s);
+    if (!mapping) return false;
+    step->kind = mapping->step;
     step->seed = s->seed;
     step->stream = sampi_stream(s, s->kind->draws);
-    step->mu = s->now.mu;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (table[i].kind == s->kind) step->kind = table[i].step;
-    switch (step->kind) {
-        case SAMPI_GPU_PATCH: return sampi_gpu_fill_patch(gpu, job, step, s, n_vocab);
-        case SAMPI_GPU_TOP_N_SIGMA: step->a = s->u.sigma.n; break;
-        case SAMPI_GPU_TOP_K: step->k = (uint32_t)s->u.top_k.k; break;
-        case SAMPI_GPU_MIN_P:
-        case SAMPI_GPU_TAIL_FREE:
-        case SAMPI_GPU_TYPICAL:
-        case SAMPI_GPU_TOP_P:
-            if (step->kind == SAMPI_GPU_MIN_P) step->d = sampi_ln(s->u.cut.p);
-            step->share = sampi_share(s->u.cut.p);
-            step->min_keep = s->u.cut.min_keep;
-            break;
-        case SAMPI_GPU_XTC:
-            step->a = s->u.xtc.p;
-            step->b = s->u.xtc.t;
-            step->coin = sampi_share(s->u.xtc.p);
-            step->share = sampi_share(s->u.xtc.t);
-            step->min_keep = s->u.xtc.min_keep;
-            step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
-            break;
-        case SAMPI_GPU_TEMP_EXT:
-        case SAMPI_GPU_TEMP:
-            if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
-            step->a = s->u.temp.t;
-            step->b = s->u.temp.delta;
-            step->c = s->u.temp.exponent;
-            break;
-        case SAMPI_GPU_MIROSTAT:
-        case SAMPI_GPU_MIROSTAT_V2:
-            step->k = (uint32_t)s->u.mirostat.m;
-            step->d = (double)s->u.mirostat.n_vocab;
-            step->a = s->u.mirostat.tau;
-            step->b = s->u.mirostat.eta;
-            break;
-        case SAMPI_GPU_ADAPTIVE_P:
-            if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
-            step->a = s->u.adaptive.target;
-            step->b = s->u.adaptive.decay;
-            step->c = s->u.adaptive.sum;
-            step->mu = s->u.adaptive.total;
-            break;
-        default: break;
-    }
-    return true;
+    mapping->fill(step, s);
+    return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
@@ -3583,7 +3664,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         rules += step->n;
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
-        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != kept && (whole || t->kind == &SAMPI_DRY)) continue;
+        if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == &SAMPI_DRY)) continue;
         n++;
     }
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
@@ -3621,7 +3702,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    if (lp && (r->custom || r->n > SAMPI_STEPS - 2)) return false;
+    if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
@@ -3900,8 +3981,7 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
         status = sampi_run(r->list[i], &cur, s->position, ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
-    if (!status && (cur.selected < 0 || (size_t)cur.selected >= cur.size)) status = SAMP_E_UNSUPPORTED;
-    if (!status && !(cur.data[cur.selected].logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
+    if (!status) status = sampi_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return status;
 }
@@ -3955,7 +4035,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_edited(s);
-    if (slot->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
+    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
