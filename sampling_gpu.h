@@ -346,6 +346,22 @@ enum {
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
+/* The order that the array of candidates would be in. */
+enum {
+    SAMPI_GPU_BY_ID,   /* as it was made: nobody has put it in order */
+    SAMPI_GPU_BY_KEY,  /* by what the logits were then, and ids */
+    SAMPI_GPU_BY_SCORE /* by typical's score of what they were then */
+};
+
+/* How far a search for the end of a prefix is. */
+enum {
+    SAMPI_SEARCH_IDLE,      /* none is under way */
+    SAMPI_SEARCH_HISTOGRAM, /* mass and count of each bucket are being found */
+    SAMPI_SEARCH_BUCKET,    /* the tokens of the bucket that holds the end are being listed */
+    SAMPI_SEARCH_LIST,      /* the end is known, and the list of all tokens up to it is being made */
+    SAMPI_SEARCH_ALL        /* there is no end: all tokens are in the prefix */
+};
+
 /* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. */
 typedef struct sampi_gpu_search {
     int32_t stage;
@@ -514,13 +530,14 @@ static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
-    size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
-    sampi_gpu_view v = { a->data + a->place[row].data_row * a->stride * size,
-                         a->mask ? a->mask + row * a->mask_stride : NULL,
-                         sampi_gpu_job_of(a, row)->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL,
-                         a->n_vocab,
-                         a->type,
-                         a->pairs };
+    const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
+    sampi_gpu_view v;
+    v.data = a->data + a->place[row].data_row * a->stride * size;
+    v.mask = a->mask ? a->mask + row * a->mask_stride : NULL;
+    v.hole = sampi_gpu_job_of(a, row)->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL;
+    v.n = a->n_vocab;
+    v.type = a->type;
+    v.pairs = a->pairs;
     return v;
 }
 
@@ -611,6 +628,13 @@ SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
+}
+
+/* An operation with no more than a key or a factor. */
+SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
+{
+    const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
+    return op;
 }
 
 /* Does an operation that removes tokens leave this one? */
@@ -751,18 +775,18 @@ typedef struct sampi_gpu_pass {
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
-    const bool scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
-    sampi_gpu_pass p = { sampi_gpu_view_of(a, row),
-                         sampi_gpu_first(a, split),
-                         sampi_gpu_first(a, split + 1),
-                         a->cell + row * a->groups * SAMPI_WARP,
-                         st->op,
-                         st->n_ops,
-                         scaled ? 0 : st->n_ops,
-                         scaled,
-                         scaled ? st->op[0].f : 1.0f,
-                         st->max,
-                         st->bar };
+    sampi_gpu_pass p;
+    p.v = sampi_gpu_view_of(a, row);
+    p.first = sampi_gpu_first(a, split);
+    p.end = sampi_gpu_first(a, split + 1);
+    p.cell = a->cell + row * a->groups * SAMPI_WARP;
+    p.op = st->op;
+    p.n_ops = st->n_ops;
+    p.scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
+    p.n_replay = p.scaled ? 0 : st->n_ops;
+    p.r = p.scaled ? st->op[0].f : 1.0f;
+    p.max = st->max;
+    p.bar = st->bar;
     return p;
 }
 
@@ -1019,14 +1043,15 @@ typedef struct sampi_gpu_here {
 
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
-    sampi_gpu_here h = { a,
-                         sampi_gpu_job_of(a, row),
-                         &a->state[row],
-                         row,
-                         a->wide + row * SAMPI_WIDE,
-                         a->code + row * SAMP_GPU_LIST,
-                         a->changed + row * SAMPI_RULES,
-                         sampi_gpu_ids(a, row) };
+    sampi_gpu_here h;
+    h.a = a;
+    h.job = sampi_gpu_job_of(a, row);
+    h.st = &a->state[row];
+    h.row = row;
+    h.wide = a->wide + row * SAMPI_WIDE;
+    h.code = a->code + row * SAMP_GPU_LIST;
+    h.changed = a->changed + row * SAMPI_RULES;
+    h.changed_id = sampi_gpu_ids(a, row);
     return h;
 }
 
@@ -1415,50 +1440,58 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts. */
-static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t need)
+/* How many of the maxima part [n] reach a value. */
+static uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
+{
+    uint32_t count = 0;
+    SAMPI_SIMD(reduction(+ : count))
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    {
+        const uint32_t first = from + (uint32_t)lane;
+        float x[8];
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(8, x);
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
+    }
+    return count;
+}
+
+/* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
+   from maxima of disjoint parts, each of which stands for a token. The scan has left maxima of lanes, a few per team,
+   and of cells, of which there are many: the fewer do if they are twice as many as wanted. Neither changes with the
+   operations since, which keep the order of what is left: the floor is found in the row as it came, and scaled. */
+static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
-    if (n < 2 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    if (n < need) return SAMPI_GPU_ALL;
-    if (n > SAMPI_FOLD && need <= SAMPI_FOLD / 2) {
+    if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    if (n < want) return SAMPI_GPU_ALL;
+    if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
         sampi_gpu_fold(part, n, fold);
         part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, least = INT32_MAX;
-    SAMPI_SIMD(reduction(min : least))
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
+    SAMPI_SIMD(reduction(min : smallest))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         const int32_t key = sampi_key(part[i]);
-        least = key < least ? key : least;
+        smallest = key < smallest ? key : smallest;
     }
-    if (least > lo) lo = least;
-    for (bool found = false;; found = true) { /* so many reach lo, if found; not so many reach hi */
-        const int32_t mid = found ? sampi_middle(lo, hi) : lo;
-        const float value = sampi_unkey(mid);
-        uint32_t count = 0;
-        if (found && (int64_t)hi - lo <= 1) break;
-        SAMPI_SIMD(reduction(+ : count))
-        SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
-        {
-            const uint32_t first = from + (uint32_t)lane;
-            float x[8];
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
-        }
-        if (count < need && !found) return SAMPI_GPU_ALL;
-        if (count < need)
+    if (smallest > lo) lo = smallest;
+    if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
+    while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
+        const int32_t mid = sampi_middle(lo, hi);
+        const uint32_t count = sampi_gpu_count_parts(part, n, sampi_unkey(mid));
+        if (count < want) {
             hi = mid;
-        else
-            lo = mid;
-        if (found && count >= need && count <= need + need / 4 + 4) break;
+            continue;
+        }
+        lo = mid;
+        if (count <= want + want / 4 + 4) break; /* near enough: a longer search costs more than a longer list */
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
@@ -1535,7 +1568,7 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
-    const sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, key);
     sampi_gpu_invalidate(st, st->max_known);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
@@ -1551,7 +1584,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
-    const sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_UNTIL, 0.0f, key);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
@@ -1570,7 +1603,7 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
     if (st->complete) {
         sampi_gpu_list_scale(h, r);
     } else {
-        sampi_gpu_op op = { SAMPI_OP_SCALE, r, 0.0f, 0, 0, 0.0 };
+        const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, r, 0);
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
@@ -1593,7 +1626,7 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) c[i].at_order = c[i].l;
     }
     st->order = order;
-    st->sorted = order == 1;
+    st->sorted = order == SAMPI_GPU_BY_KEY;
     st->order_at = (int32_t)st->n_ops + 1;
     st->order_max = st->max;
     st->order_mean = mean;
@@ -1634,7 +1667,7 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     search->shift = even ? SAMPI_EVEN : 0;
     while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
     sampi_gpu_clear(h);
-    search->stage = 1;
+    search->stage = SAMPI_SEARCH_HISTOGRAM;
     h->st->pass = SAMPI_PASS_HIST;
     return 0;
 }
@@ -1682,7 +1715,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
         search->key = 0; /* all of them */
         search->score = UINT64_MAX;
-        search->stage = 4;
+        search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
     uint64_t left = search->mass - 1;
@@ -1701,7 +1734,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
     search->lo = lo;
     search->hi = hi;
-    search->stage = 2;
+    search->stage = SAMPI_SEARCH_BUCKET;
     st->pass = SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
@@ -1717,6 +1750,33 @@ static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64
     return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
 }
 
+/* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
+   for histograms to find. */
+static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    const uint64_t mass = search->mass, count = search->count;
+    const bool by_score = search->by_score;
+    int known = 1;
+    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by keys are not the first by score */
+    if (!st->complete && !st->listed)
+        known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
+    if (known != 1) return known;
+    sampi_gpu_prefix p;
+    sampi_gpu_list_codes(h, by_score);
+    sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+    if (enough) {
+        sampi_gpu_search_list(h);
+    } else if (all) {
+        search->key = 0;
+        search->score = UINT64_MAX;
+    }
+    if (enough || all) return 1;
+    return sampi_gpu_require_first(h, sampi_gpu_guess(st, mass, count)) == 0 ? 0 : SAMPI_GPU_DECLINED;
+}
+
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
    are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
@@ -1726,43 +1786,30 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     sampi_gpu_search *search = &st->search;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    if (search->stage == 0) {
+    if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
         search->mass = mass;
         search->count = count;
         search->before = 0;
-        if (st->complete || (st->listed && !by_score))
-            known = 1;
-        else
-            known = by_score ? SAMPI_GPU_DECLINED
-                             : sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
-        if (known == 1) {
-            sampi_gpu_prefix p;
-            sampi_gpu_list_codes(h, by_score);
-            sampi_gpu_list_prefix(h, UINT64_MAX, &p);
-            bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
-            if (enough)
-                sampi_gpu_search_list(h);
-            else if (all)
-                search->key = 0, search->score = UINT64_MAX;
-            if (enough || all) return 1;
-            known = sampi_gpu_require_first(h, sampi_gpu_guess(st, mass, count));
-        }
-        if (known == 0) return 0;
+        known = sampi_gpu_prefix_of_list(h);
+        if (known != SAMPI_GPU_DECLINED) return known;
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
-    if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
-    if (search->stage == 2) {
+    if (search->stage == SAMPI_SEARCH_HISTOGRAM) {
+        known = sampi_gpu_search_bucket(h);
+        if (known != 1) return known;
+    }
+    if (search->stage == SAMPI_SEARCH_BUCKET) {
         sampi_gpu_prefix p;
         sampi_gpu_list_codes(h, by_score);
         sampi_gpu_search_list(h);
-        search->stage = 3;
+        search->stage = SAMPI_SEARCH_LIST;
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
-    search->stage = 0;
+    search->stage = SAMPI_SEARCH_IDLE;
     return 1;
 }
 
@@ -1774,37 +1821,49 @@ static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t
     return known;
 }
 
+/* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. */
+static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
+{
+    int known = sampi_gpu_require_list(h, from);
+    *enough = true;
+    if (known == SAMPI_GPU_DECLINED && *min_keep <= SAMP_GPU_LIST) return 1;
+    if (known != 1) return known;
+    const uint64_t count = sampi_gpu_list_count(h, from);
+    if (count < *min_keep) {
+        known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
+        if (*min_keep > h->st->n) *min_keep = h->st->n;
+    }
+    *enough = count >= *min_keep;
+    return 1;
+}
+
+/* The caller's phase, plus this: min_keep decides, not the floor. */
+enum { SAMPI_PHASE_MIN_KEEP = 16 };
+
 /* Keep l >= floor, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
-    if (st->phase < 16) { /* 16: min_keep decides */
-        if (floor > (double)st->max) {
-            st->phase += 16;
-        } else {
-            known = sampi_gpu_require_list(h, from);
-            if (known == 0) return 0;
-            if (known == SAMPI_GPU_DECLINED && min_keep > SAMP_GPU_LIST) return known;
-            uint64_t count = known == 1 ? sampi_gpu_list_count(h, from) : 0;
-            if (known == 1 && count < min_keep) { /* more than there are can't be asked for */
-                if ((known = sampi_gpu_require_sums(h)) != 1) return known;
-                if (min_keep > st->n) min_keep = st->n;
-            }
-            if (known == SAMPI_GPU_DECLINED || count >= min_keep) {
-                sampi_gpu_keep_from(h, from);
-                return 1;
-            }
-            st->phase += 16;
+    if (st->phase < SAMPI_PHASE_MIN_KEEP) {
+        const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
+        bool enough = false;
+        if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
+        if (known != 1) return known;
+        if (enough) {
+            sampi_gpu_keep_from(h, from);
+            return 1;
         }
+        st->phase += SAMPI_PHASE_MIN_KEEP;
     }
     known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, st->search.key);
-    st->phase -= 16;
+    st->phase -= SAMPI_PHASE_MIN_KEEP;
     return 1;
 }
 
@@ -2063,7 +2122,7 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
-    const sampi_gpu_op unmasked = { SAMPI_OP_FROM, 0.0f, 0.0f, SAMPI_GPU_ALL, 0, 0.0 };
+    const sampi_gpu_op unmasked = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, SAMPI_GPU_ALL);
     sampi_gpu_item *item = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_list; i += SAMPI_WARP)
@@ -2171,7 +2230,7 @@ static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
     if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_keep_from(h, h->st->search.key);
     return 1;
 }
@@ -2191,7 +2250,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     int known = sampi_gpu_require_all(h);
     if (known == 1) known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_mark_p(h);
     if (st->n <= 2) return 1;
     sampi_gpu_list_sort(h);
@@ -2234,11 +2293,14 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
         uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n;
         known = sampi_gpu_require_prefix(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
         if (known != 1) return known;
-        sampi_gpu_mark_order(h, 2, mean);
+        sampi_gpu_mark_order(h, SAMPI_GPU_BY_SCORE, mean);
         sampi_gpu_mark_p(h);
         st->phase = 1;
         sampi_gpu_invalidate(st, false);
-        const sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
+        sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCORE, 0.0f, search->key);
+        op.max = st->max;
+        op.t = search->score;
+        op.mean = mean;
         if (st->complete) {
             sampi_gpu_list_keep(h, &op);
         } else {
@@ -2262,7 +2324,7 @@ static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
     uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, mass = sampi_mass_of(step->share, st->z);
     known = sampi_gpu_require_prefix(h, false, 0.0, mass ? mass : 1, min_keep ? min_keep : 1);
     if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_mark_p(h);
     sampi_gpu_keep_from(h, st->search.key);
     return 1;
@@ -2365,7 +2427,7 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step
     (void)step;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_mark_order(h, 1, 0.0);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
     sampi_gpu_mark_p(h);
     return 1;
 }
@@ -2501,8 +2563,10 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
         if (st->complete) {
             sampi_gpu_list_adapt(h, aim);
         } else {
-            sampi_gpu_op op = { SAMPI_OP_ADAPT, aim, st->max, 0, st->z, 0.0 };
-            sampi_gpu_mark_order(h, 0, 0.0); /* keeps the changed tokens' logits */
+            sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_ADAPT, aim, 0);
+            op.max = st->max;
+            op.t = st->z;
+            sampi_gpu_mark_order(h, SAMPI_GPU_BY_ID, 0.0); /* keeps the changed tokens' logits */
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
@@ -2923,7 +2987,14 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_LISTENERS = 2 };
+enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
+
+/* Who samples a row of the batch. */
+enum {
+    SAMPI_GPU_BY_NOBODY, /* it has an error */
+    SAMPI_GPU_BY_DEVICE,
+    SAMPI_GPU_BY_CPU
+};
 
 /* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
    then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
@@ -2959,7 +3030,7 @@ struct samp_gpu {
     sampi_gpu_result *result;
     sampi_gpu_basis *basis;     /* as the device's */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
-    uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
+    uint8_t *where;             /* [max_rows] who samples a row of the batch */
     sampi_gpu_slot *slot;       /* [max_rows] */
     int32_t *called;            /* [max_rows] how many users' samplers a job has called */
     int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
@@ -2975,7 +3046,9 @@ struct samp_gpu {
 
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
-    return dtype == SAMP_F64 ? 8 : dtype == SAMP_F32 ? 4 : dtype == SAMP_F16 || dtype == SAMP_BF16 ? 2 : 0;
+    if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
+    if (dtype == SAMP_F32) return 4;
+    return dtype == SAMP_F64 ? 8 : 0;
 }
 
 static int sampi_gpu_check(const samp_gpu_config *c)
@@ -3276,10 +3349,12 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu)
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
-    sampi_put(&t, gpu->mode == SAMPI_GPU_ON_DEVICE ? "device "
-                  : gpu->mode == SAMPI_GPU_ON_HOST ? "host kernels"
-                                                   : "cpu");
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE) sampi_put_u64(&t, (uint64_t)gpu->device);
+    if (gpu->mode == SAMPI_GPU_ON_CPU) sampi_put(&t, "cpu");
+    if (gpu->mode == SAMPI_GPU_ON_HOST) sampi_put(&t, "host kernels");
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        sampi_put(&t, "device ");
+        sampi_put_u64(&t, (uint64_t)gpu->device);
+    }
     gpu->name[t.len] = 0;
 }
 
@@ -3302,9 +3377,8 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     memset(gpu, 0, sizeof *gpu);
     sampi_gpu_host_layout(config, base, gpu);
     gpu->config = *config;
-    gpu->mode = config->device == SAMP_GPU_HOST ? SAMPI_GPU_ON_HOST
-                : samp_gpu_available()          ? SAMPI_GPU_ON_DEVICE
-                                                : SAMPI_GPU_ON_CPU;
+    gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
+    if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
 #if SAMPI_OFFLOAD
     gpu->device = config->device;
@@ -3372,6 +3446,42 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     const sampi_kind *k = s->kind;
     return k == &SAMPI_XTC || k == &SAMPI_SOFTMAX || k == &SAMPI_PENALTIES || k == &SAMPI_DRY ||
            (k == &SAMPI_TEMP && s->u.temp.t > 0.0f);
+}
+
+/* Can its rules stay on the device, which then moves them on by itself? Not dry's, which a token changes all; not
+   those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long window. */
+static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
+{
+    if (s->kind == &SAMPI_DRY) return false;
+    if (s->kind == &SAMPI_LOGIT_BIAS) {
+        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+        for (int32_t i = 0; i < s->u.bias.n; i++)
+            if ((size_t)bias[i].token >= n_vocab) return false;
+        return true;
+    }
+    const uint32_t n = s->u.penalties.n;
+    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
+    return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
+}
+
+/* The state that the device has left the last sampler in, with the token that it chose and the value that its step
+   has left in the result. */
+static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    last->now.pending = token;
+    last->now.pending_p = value;
+}
+
+/* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
+   done the same to its own. */
+static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    step->c = last->u.adaptive.sum;
+    step->mu = last->u.adaptive.total;
 }
 
 /* ---- where a chain runs ---- */
@@ -3618,20 +3728,11 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, all of them the vocabulary's. */
+/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
-    const sampi_sampler *s = r->patcher;
-    if (r->n_patchers != 1 || s->kind == &SAMPI_DRY || r->n_device < r->n || r->custom) return NULL;
-    if (s->kind == &SAMPI_LOGIT_BIAS) {
-        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-        for (int32_t i = 0; i < s->u.bias.n; i++)
-            if ((size_t)bias[i].token >= n_vocab) return NULL;
-        return s;
-    }
-    const uint32_t n = s->u.penalties.n;
-    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
-    return inside && s->u.penalties.ring.cap <= SAMPI_RULES ? s : NULL;
+    const bool whole = r->n_device == r->n && !r->custom;
+    return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
 /* A step that is no sampler. */
@@ -3640,6 +3741,27 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     memset(&job->step[n], 0, sizeof(sampi_gpu_step));
     job->step[n].kind = kind;
     job->step[n].k = (uint32_t)k;
+}
+
+/* Where the id of each rule up to `until` is among the row's changed ids. Both are ascending, but the rules only within
+   a step: each step begins again. */
+static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
+{
+    uint32_t at = 0;
+    for (uint32_t i = gpu->n_rules; i < until; i++) {
+        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
+        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
+        gpu->rule[i].at = at;
+    }
+}
+
+/* penalties' window goes along with the ids: the device needs it to know which token falls out. */
+static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
+{
+    job->ring = penalties->u.penalties.ring;
+    job->window = gpu->n_ids;
+    memcpy(gpu->id + gpu->n_ids, sampi_part(penalties, 0), job->ring.cap * sizeof *gpu->id);
+    gpu->n_ids += job->ring.cap;
 }
 
 /* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. */
@@ -3670,19 +3792,10 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
-    for (uint32_t i = gpu->n_rules, at = 0; i < rules; i++) { /* sorted within a step */
-        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
-        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
-        gpu->rule[i].at = at;
-    }
+    sampi_gpu_place_rules(gpu, job, rules);
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
-    if (kept && kept->kind == &SAMPI_PENALTIES) {
-        job->ring = kept->u.penalties.ring;
-        job->window = gpu->n_ids;
-        memcpy(gpu->id + gpu->n_ids, sampi_part(kept, 0), job->ring.cap * sizeof *gpu->id);
-        gpu->n_ids += job->ring.cap;
-    }
+    if (kept && kept->kind == &SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
@@ -3871,38 +3984,57 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* Call the user's sampler of a stopped row, and let the row go on. */
+/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. */
+static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
+{
+    int users = 0;
+    for (int at = 0; at < r->n; at++) {
+        if (!sampi_is_custom(r->list[at])) continue;
+        if (users == gpu->called[job]) return at;
+        users++;
+    }
+    return r->n;
+}
+
+/* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
+   -1. */
+static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, int32_t *token)
+{
+    float logit = 0.0f;
+    if (data->size == 0) return SAMP_E_EMPTY;
+    if (data->size > n) return SAMP_E_RANGE;
+    if (!last) return SAMP_OK;
+    if (data->selected < 0 || (size_t)data->selected >= data->size) return SAMP_E_UNSUPPORTED;
+    int status = sampi_gpu_get(gpu, token, data->ids + data->selected, sizeof *token);
+    if (!status) status = sampi_gpu_get(gpu, &logit, data->logits + data->selected, sizeof logit);
+    return status || logit >= -FLT_MAX ? status : (int)SAMP_E_EMPTY;
+}
+
+/* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
+   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
-    const sampi_gpu_result *res = &gpu->result[job];
+    const uint32_t n = gpu->result[job].n_list, none = 0;
+    const size_t first = (size_t)job * SAMP_GPU_LIST;
     sampi_gpu_route r;
     sampi_gpu_find_route(gpu, (sampi_sampler *)chain, &r);
-    int at = 0;
-    for (int user = gpu->called[job]; at < r.n; at++) /* which of them: called counts those called */
-        if (sampi_is_custom(r.list[at]) && user-- == 0) break;
-    const size_t first = (size_t)job * SAMP_GPU_LIST;
-    samp_gpu_data data = { gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST,
-                           gpu->args.user_id + first,
-                           gpu->args.user_logit + first,
-                           gpu->args.user_p + first,
-                           res->n_list,
-                           -1,
-                           false };
+    const int at = sampi_gpu_stopped_at(gpu, job, &r);
     samp_sampler *user = &r.list[at]->base;
+    samp_gpu_data data;
+    data.device = gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST;
+    data.ids = gpu->args.user_id + first;
+    data.logits = gpu->args.user_logit + first;
+    data.probs = gpu->args.user_p + first;
+    data.size = n;
+    data.selected = -1;
+    data.sorted = false;
+    int32_t token = -1;
     int status = user->iface->apply_gpu(user, &data);
     gpu->called[job]++;
-    const bool last = at == r.n - 1, chosen = last && data.selected >= 0 && (size_t)data.selected < data.size;
-    if (!status && (data.size == 0 || data.size > res->n_list)) status = data.size ? SAMP_E_RANGE : SAMP_E_EMPTY;
-    if (!status && last && !chosen) status = SAMP_E_UNSUPPORTED;
-    int32_t token = -1;
-    float logit = 0.0f;
-    if (!status && chosen) {
-        status = sampi_gpu_get(gpu, &token, data.ids + data.selected, sizeof token);
-        if (!status) status = sampi_gpu_get(gpu, &logit, data.logits + data.selected, sizeof logit);
-        if (!status && !(logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
-    }
-    if (status || chosen) gpu->verdict[job] = status ? status : token + 1;
-    const uint32_t size = status || chosen ? SAMPI_GPU_LEAVE : (uint32_t)data.size, none = 0;
+    if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
+    const bool decided = status || token >= 0;
+    if (decided) gpu->verdict[job] = status ? status : token + 1;
+    const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
@@ -3913,8 +4045,9 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
     while (left > 0) {
-        uint32_t n = launched == 0 ? gpu->launches : 1;
-        for (; n > 0; n--, launched++) sampi_gpu_launch(gpu);
+        const uint32_t n = launched == 0 ? gpu->launches : 1;
+        for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
+        launched += n;
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
@@ -3939,7 +4072,7 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
     by_score->score = sampi_typical_score;
     by_score->max = (double)res->order_max;
     by_score->mean = res->order_mean;
-    return res->order == 2 ? by_score : &SAMPI_BY_LOGIT;
+    return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
 }
 
 /* The tokens left as the array that the samplers so far would have made of the whole vocabulary. */
@@ -3992,32 +4125,21 @@ static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The state that the device has left the last sampler in. */
-static void sampi_gpu_update_last(samp_gpu *gpu, uint32_t job, samp_token token)
-{
-    const float value = gpu->result[job].value;
-    const int32_t kind = sampi_gpu_selecting(sampi_gpu_job_at(gpu, job))->kind;
-    sampi_sampler *last = gpu->slot[job].last;
-    if (kind == SAMPI_GPU_MIROSTAT || kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
-    if (kind != SAMPI_GPU_ADAPTIVE_P) return;
-    last->now.pending = token;
-    last->now.pending_p = value;
-}
-
 /* The device has moved a job on as the host has its chain: so does the host's copy of the job. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
-    const sampi_sampler *last = slot->last, *patcher = slot->patcher;
+    const sampi_sampler *patcher = slot->patcher;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
     sampi_gpu_step *step = sampi_gpu_selecting(copy);
     copy->position = slot->chain->position;
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
-    if (step->kind == SAMPI_GPU_ADAPTIVE_P) step->c = last->u.adaptive.sum, step->mu = last->u.adaptive.total;
+    sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
-    copy->side = copy->side != SAMPI_GPU_LEFT || patcher->kind == &SAMPI_LOGIT_BIAS ? SAMPI_GPU_LEFT
-                                                                                    : SAMPI_GPU_RIGHT;
-    if (patcher->kind == &SAMPI_LOGIT_BIAS) return;
+    if (patcher->kind == &SAMPI_LOGIT_BIAS) { /* its rules move once, from where they were sent */
+        copy->side = SAMPI_GPU_LEFT;
+        return;
+    }
+    copy->side = copy->side != SAMPI_GPU_LEFT ? SAMPI_GPU_LEFT : SAMPI_GPU_RIGHT;
     copy->ring = patcher->u.penalties.ring;
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
@@ -4041,7 +4163,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
         sampi_gpu_find_route(gpu, s, &r);
         status = sampi_gpu_go_on(gpu, job, &r, s, &token);
     } else {
-        sampi_gpu_update_last(gpu, job, token);
+        sampi_gpu_update_last(sampi_gpu_selecting(sampi_gpu_job_at(gpu, job)), slot->last, token, res->value);
     }
     if (!status && slot->draws) s->position++;
     if (!status && slot->custom) status = sampi_accept(s, token, true);
@@ -4132,12 +4254,12 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
-        gpu->where[r] = 0;
+        gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
-        gpu->where[r] = 2;
+        gpu->where[r] = SAMPI_GPU_BY_CPU;
         if (!fits) continue;
         if (!has && !(route.n_device && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
-        gpu->where[r] = 1;
+        gpu->where[r] = SAMPI_GPU_BY_DEVICE;
         gpu->row_of[gpu->n_jobs] = (uint32_t)r;
         gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
         gpu->perf.n_kept += has;
@@ -4145,48 +4267,62 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
+/* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left in
+   a caller's `out` on the device is the token, or the status. */
+static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
+{
+    const sampi_gpu_result *res = &gpu->result[j];
+    const size_t r = gpu->row_of[j];
+    if (res->status == SAMPI_GPU_DECLINED) {
+        gpu->where[r] = SAMPI_GPU_BY_CPU;
+        gpu->slot[j].kept = false; /* its last sampler may have learnt already */
+        gpu->perf.n_declined++;
+        return false;
+    }
+    if (res->token < 0 && !res->status && !gpu->verdict[j])
+        gpu->perf.n_mixed++;
+    else
+        gpu->perf.n_device++;
+    sampi_gpu_prefetch_commit(gpu, j);
+    gpu->token[r] = sampi_gpu_commit_row(gpu, j, rows[r]);
+    if (logits->logprobs && gpu->token[r] >= 0) {
+        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
+        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
+    }
+    return gpu->token[r] == (res->status ? res->status : res->token);
+}
+
+/* The life of a batch: rows become jobs, the jobs go to the device, kernels run until each has its result, results go
+   into the chains; and the other rows are sampled here. A failure up to there leaves every chain as it was. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out)
 {
     int status = sampi_gpu_check_batch(gpu, rows, logits, out);
     if (status || logits->n_rows == 0) return status;
+    const size_t n_rows = logits->n_rows, n_bytes = n_rows * sizeof *out;
     if (gpu->mode == SAMPI_GPU_ON_CPU) {
-        gpu->perf.n_cpu += logits->n_rows;
+        gpu->perf.n_cpu += n_rows;
         return samp_sample_batch(rows, logits, out);
     }
-    if ((status = sampi_gpu_start_again(gpu))) return status;
+    status = sampi_gpu_start_again(gpu);
+    if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
-        const size_t r = gpu->row_of[j];
-        if (gpu->result[j].status == SAMPI_GPU_DECLINED) {
-            gpu->where[r] = 2;
-            gpu->slot[j].kept = false; /* its last sampler may have learnt already */
-            gpu->perf.n_declined++;
-            continue;
-        }
-        if (gpu->result[j].token < 0 && !gpu->result[j].status && !gpu->verdict[j])
-            gpu->perf.n_mixed++;
-        else
-            gpu->perf.n_device++;
-        sampi_gpu_prefetch_commit(gpu, j);
-        gpu->token[r] = sampi_gpu_commit_row(gpu, j, rows[r]);
-        written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
-        if (!logits->logprobs || gpu->token[r] < 0) continue;
-        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
-        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
-    }
-    for (size_t r = 0; r < logits->n_rows; r++) {
-        if (gpu->where[r] != 2) continue;
+    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is the device's */
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
+    for (size_t r = 0; r < n_rows; r++) {
+        if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
         gpu->perf.n_cpu++;
         gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
     }
-    if (!gpu->config.out_on_device) memcpy(out, gpu->token, logits->n_rows * sizeof *out);
-    return written < logits->n_rows ? sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out) : SAMP_OK;
+    if (!gpu->config.out_on_device) {
+        memcpy(out, gpu->token, n_bytes);
+        return SAMP_OK;
+    }
+    return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */
