@@ -187,7 +187,11 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_GPU_ONCE
 
 /* ================================================================================================== >>switches
-   Offloading is gcc's: clang's -fopenmp has its own rules, and other compilers none. */
+   What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
+   tests. Out: SAMPI_OFFLOAD, the words in which kernels are written, and constants. The one thing to know: without
+   offloading the same functions are compiled for the host only, where SAMPI_LANES is a plain loop and everything that
+   speaks to the device compiler is nothing. Offloading is gcc's: clang's -fopenmp has its own rules, and other
+   compilers none. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
 #define SAMPI_OFFLOAD 1
@@ -197,7 +201,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 
 /* A team is one warp: plain code is done once (all lanes do the same), SAMPI_LANES loops run a lane per iteration.
-   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. */
+   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. (Behind each loop
+   gcc puts the barrier that this needs.) Code between two loops must not depend on which lane runs it: a count that a
+   lane has for itself goes through a reduction. */
 #define SAMPI_WARP  32
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
@@ -226,7 +232,11 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
 /* ================================================================================================== >>records
-   What lies in device memory. */
+   What lies in device memory: host and device read the same structs, and nothing here has a function. In: a batch, as
+   jobs (chains as steps), rules, ids and places, which the host writes. Out: a result per row. Between: the state of a
+   row, which only the team that finishes a pass last writes, and arrays that teams fill during a pass. The one thing to
+   know: pointers are all in the args, which are rows' arrays one behind the other; a row's part is found by its number,
+   and the number of a row on the device is that of its job, not that of the caller's row. */
 
 /* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
    in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
@@ -254,15 +264,17 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
 /* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
 enum {
     SAMPI_GPU_NONE,
-#define X(KIND, function) SAMPI_GPU_##KIND,
-    SAMPI_GPU_STEPS(X)
-#undef X
-        SAMPI_GPU_USER, /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_USER,     /* a sampler of the user's: the row stops, and the host calls it */
     SAMPI_GPU_EXPORT,   /* what is left goes to the host */
     SAMPI_GPU_RAW,      /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS  /* then the last one: the others, and the chosen token's ranks */
+    SAMPI_GPU_LOGPROBS, /* then the last one: the others, and the chosen token's ranks */
+#define SAMPI_X(KIND, function) SAMPI_GPU_##KIND,
+    SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
 };
 
+/* A sampler. Which of the parameters mean what, its fill function in >>steps says. c and mu also hold state, which the
+   device moves on. */
 typedef struct sampi_gpu_step {
     int32_t kind;
     uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
@@ -275,7 +287,7 @@ typedef struct sampi_gpu_step {
     uint64_t min_keep, seed;
 } sampi_gpu_step;
 
-/* A changed logit: l = -inf if scale is 0; else l * scale or l / scale by its sign, minus fall. */
+/* A changed logit, by logit_bias, penalties or dry, which are all of this form: l = -inf if scale is 0; else l * scale or l / scale by its sign, minus fall. */
 typedef struct sampi_gpu_rule {
     int32_t id;
     uint32_t at; /* of the id among the row's changed ids */
@@ -319,6 +331,8 @@ enum {
     SAMPI_OP_ADAPT  /* adaptive_p's map, aim f */
 };
 
+/* k and t are keys or codes, never logits: what stays is decided in integers, as on the CPU. max, mean and t are those
+   of the moment: an operation is replayed later, when the state's own have gone on. */
 typedef struct sampi_gpu_op {
     int64_t kind; /* so wide that nothing between the members is copied unwritten */
     float f, max;
@@ -374,6 +388,15 @@ typedef struct sampi_gpu_search {
     uint64_t key, score;  /* the result: the last token's */
 } sampi_gpu_search;
 
+/* How far a row is. Written by the team that ends a pass, between its two fences; read by all teams during the next
+   pass. Only n_list and the counters at the beginning change while teams work.
+     max          valid if max_known: of the tokens left, changed ones too
+     n, z, s, low valid if sums_known: count, mass, weighted mass, the smallest logit
+     floor        valid if listed or overflown: from which key on the list is complete, or too long
+     bar          always: no token left is below it, so cells with smaller maxima aren't read
+     order_*, p_* what the array would have been made of when a sampler last put it in order, or set p; for the host,
+                  if the row is exported
+   A set that changes makes the first two invalid (sampi_gpu_invalidate); the operations tell what the row is now. */
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes done, ever */
     uint32_t arrived; /* teams that have done this one */
@@ -417,7 +440,8 @@ typedef struct sampi_gpu_state {
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
-/* What comes back. */
+/* What comes back. It counts only if `batch` is that of the batch: the others are left from earlier ones. batch is
+   written last, and tells the teams of the row that there is nothing more to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
     int32_t status; /* or SAMPI_DECLINED */
@@ -437,18 +461,22 @@ typedef struct sampi_gpu_basis {
     uint32_t rank, n_top; /* so many keys are in its part of top */
 } sampi_gpu_basis;
 
-/* What a team leaves of a pass. */
+/* What a team leaves of a pass; which sums they are depends on the pass. Teams add nothing up among themselves: the
+   last one reads all parts, so that no order of atomics can be seen in a result. */
 typedef struct sampi_gpu_part {
     uint64_t sum[4];
     float max, low;
 } sampi_gpu_part;
 
-/* A token with a changed logit. */
+/* A token with a changed logit: the logit now, and at the two moments that an item of a list remembers. These tokens
+   are holes in the row; each step is done to them by the one team that advances it. */
 typedef struct sampi_gpu_changed {
     float l, at_order, at_p;
 } sampi_gpu_changed;
 
-/* A batch, and where everything is. */
+/* A batch, and where everything is. Arrays of [rows] lie in the block from the context's creation on; rule, id, place
+   and job are what travels. cell and lane_max are of the row as it came; cell_sum, sum, mass, count, wide and code
+   belong to the step at work, and hold nothing from one to the next. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
     int32_t type;
@@ -486,7 +514,12 @@ typedef struct sampi_gpu_args {
     uint32_t n_top;             /* the most that a row of the batch asks for */
 } sampi_gpu_args;
 
-/* ================================================================================================== >>elements */
+/* ================================================================================================== >>elements
+   One logit, one key, one operation. In: a row as the caller left it, with a mask and holes. Out: logits of a lane's
+   cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
+   (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
+   logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
+   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
@@ -495,6 +528,8 @@ static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_a
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
+/* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits
+   the smaller id has the larger key. The largest key of a row is the first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
@@ -508,7 +543,7 @@ static uint64_t sampi_gpu_floor(float l)
 
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* A row to read from. */
+/* A row to read from: nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
     const char *data;
     const uint32_t *mask, *hole; /* or NULL */
@@ -517,11 +552,13 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
+/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
+/* The row's changed ids, ascending: where they are depends on who wrote them last, the host or the row itself. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
@@ -541,11 +578,13 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
     return v;
 }
 
-/* Element t of a lane's cell has this index in its group. */
+/* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
+   pairs of neighbours. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
+/* The last group of a row is read element by element, if it isn't full. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
@@ -587,6 +626,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
             SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
+    /* masks and holes after the reads: these are under way meanwhile */
     if (v->mask) {
         SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
@@ -607,7 +647,8 @@ static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties. */
+/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
+   decide among those with the same code. The bits of doubles that aren't negative are in their order. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
@@ -625,6 +666,8 @@ SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
+/* adaptive_p's map of one logit: its probability in the distribution that max and z stand for, and from there on as on
+   the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
@@ -642,6 +685,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
     if (o->kind == SAMPI_OP_UNTIL) return key <= o->k;
+    /* SCORE: the score that the token had, when typical looked */
     uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
     return code < o->t || (code == o->t && key >= o->k);
 }
@@ -662,7 +706,8 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* The same for a bound on logits, which only scaling moves; adaptive_p's map leaves none. */
+/* The same for a bound on logits, which only scaling moves, because it keeps the order; adaptive_p's map leaves none.
+   Operations that remove tokens may leave the bound too high, never too low. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -673,6 +718,7 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
+/* A row has two lists: list_keep writes the other one. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
@@ -689,14 +735,21 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
 }
 
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its groups. */
+   What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
+   which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
+   goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
+   are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
+   integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
+   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). */
 
+/* The first group of a team's share. Shares differ by one group at most. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Take the changed tokens of these groups out of the row. */
+/* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
+   before it reads them, so that nobody has to be waited for; the row's last team fills them in again. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -711,6 +764,8 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
     }
 }
 
+/* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads every
+   element once, and does so little with it that only the memory's speed counts. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -726,6 +781,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         float best = -INFINITY;
         bool bad = false;
         uint32_t group = first;
+        /* 16-bit rows without masks or holes are nearly all there are: these twice as much at once, */
         for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
             const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
             uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
@@ -743,7 +799,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             best = m[0] > best ? m[0] : best;
             best = m[1] > best ? m[1] : best;
         }
-        for (; group < end; group++) {
+        for (; group < end; group++) { /* and what is left, or any other row */
             float x[32], m = -INFINITY;
             sampi_gpu_read(&v, group, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
@@ -761,7 +817,8 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. */
+/* The row as every other pass reads it: these groups, as the operations so far have left them. A single temperature is
+   by far the most frequent operation, and gets a multiplication without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* groups */
@@ -790,7 +847,8 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. */
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. A cell with
+   only masked tokens, or only holes, has the maximum -inf, and is never read. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
@@ -845,7 +903,8 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* n, z, s and low; and the list, if there is to be one: of keys from a logit on. */
+/* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
+   weighed, also those that are gone (their weight is zero): a branch would cost more. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -876,10 +935,11 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
-    part->max = -INFINITY, part->low = low;
+    part->max = -INFINITY, part->low = low; /* the row's maximum is known */
 }
 
-/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. */
+/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
+   stays below 2^64 for a row of any length, and needs no wider integers in the loop. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
@@ -892,7 +952,7 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* These sums, and the maximum. */
+/* SIGMA: these sums, and the maximum. MAX is the same pass, of which only the maximum is used. */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -919,7 +979,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* The list: GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
+/* GATHER, BUCKET: the list. GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
    looks through the maxima of its own cells, and reads those that matter. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
@@ -933,7 +993,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float bound[8];
+        float bound[8]; /* eight maxima are read at once: behind one another each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
@@ -960,7 +1020,8 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* Mass and count of the buckets. */
+/* HIST: mass and count of the buckets. Integers, so that the order of the atomics can't be seen in the sums; without a
+   mass to look for only counts are needed, and weights are not made. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -987,7 +1048,8 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* The envelope's sum of each group, from those of its cells. */
+/* DRAW: the envelope's sum of each group, from those of its cells. The draw then finds a group by these sums, and makes
+   the envelopes of that group's elements again. Sums of cells go through memory: a group's cells belong to 32 lanes. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1013,6 +1075,7 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
+/* A team's part of the pass that the row waits for. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {
@@ -1029,8 +1092,15 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 }
 
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a row: the list, and the changed tokens beside the row. */
+   What one team does with the tokens of a list. In: items, at most SAMP_GPU_LIST, in no order; the maximum of what is
+   left. Out: sums, prefixes, a chosen key; shorter or scaled lists. The idea: whatever needs an order is searched for by
+   bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than they
+   sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one thing
+   to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
+   list_end; list_weights for tail_free), and that no other function may use in between. */
 
+/* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
+   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1055,11 +1125,13 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
+/* The list in use: the other buffer is where list_keep writes. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
+/* The first token's key; 0: the list is empty. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1071,6 +1143,8 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
+/* What SUMS finds out about a row, of the list. The sums are the same integers: a row gets the same token whether its
+   tokens are a list by then or not. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1125,6 +1199,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     }
 }
 
+/* SCALE, to the list. Equal logits may come of different ones, so that the order of keys can change: it is no list in
+   order, and nothing has to be done about that. */
 static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1195,6 +1271,7 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
+/* The end of the sum may lie between two tokens with one code: these count both or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1210,6 +1287,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
+/* How many tokens have keys from this one on. */
 static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1220,6 +1298,7 @@ static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
     return count;
 }
 
+/* Weights in wide, for who needs no codes. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1251,6 +1330,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
         upto += in;
     }
     if (all < mass || upto < count) return UINT64_MAX;
+    /* mass and count grow with the code, so the first code that holds both is well defined */
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
         const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step,
                        c = b + step < hi ? b + step : hi;
@@ -1328,6 +1408,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
+/* The sum of x [n]: eight reads under way for each lane. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -1374,16 +1455,20 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
 }
 
 /* ===================================================================================================== >>steps
-   Advancing a row: one sampler after the other. What a sampler needs to know it asks for; if a pass is needed for it,
-   the row waits, and the sampler is called again with the answer. So all of these return 1: known, or done; 0: a pass
-   is needed, st->pass says which; or a negative status. */
+   Advancing a row: one sampler after the other. In: what a pass has found. Out: the next pass that is needed, or the
+   row's result. The idea: what a sampler needs to know it asks for (sampi_gpu_require_*); if a pass is needed for it,
+   the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
+   known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
+   called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
+   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
 
 /* ---- what is known of the tokens left ---- */
 
-/* The set has changed. Its maximum is still known only if that is said. */
+/* The set has changed. Its maximum is still known only if that is said. The list isn't touched: whether it still holds
+   depends on the change, and its author says so in listed and complete. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     st->sums_known = st->drawn = false;
@@ -1391,6 +1476,7 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
+/* The largest of the changed logits, -inf if there are none. */
 static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -1401,6 +1487,8 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
+/* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
+   maximum, so that a pass for it is rare. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1415,7 +1503,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 }
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. */
+   together. The parts stay disjoint, so that each maximum still stands for another token. */
 static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -1441,7 +1529,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 }
 
 /* How many of the maxima part [n] reach a value. */
-static uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
+SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
 {
     uint32_t count = 0;
     SAMPI_SIMD(reduction(+ : count))
@@ -1496,7 +1584,8 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. */
+/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further down
+   will do, and one that was too long at a higher floor needn't be tried again. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -1509,7 +1598,9 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
     return 0;
 }
 
-/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way. */
+/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
+   or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
+   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -1519,7 +1610,8 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* All tokens left as a list, from now on. */
+/* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
+   instead of being recorded. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -1527,7 +1619,7 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
     return known;
 }
 
-/* n, z, s and low. The pass also makes a list of the first tokens, which are often enough for what comes next. */
+/* n, z, s and low, and with them the maximum. The pass also makes a list of the first tokens, which are often enough for what comes next. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1550,9 +1642,10 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 
 /* ---- what is done to them ---- */
 
+/* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
 
-/* Do the newest operation to the changed tokens. */
+/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -1564,7 +1657,8 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keep the tokens from this key on: a prefix in order. */
+/* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the row
+   is complete from here on: this is how a chain gets away from passes. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1580,7 +1674,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them. */
+/* Keep the tokens up to this key, the key of one of them, which so becomes the first. A list made before stays one of
+   keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1596,6 +1691,7 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
+/* l *= r for every token. A list that isn't complete is of no more use: its floor was one of keys before. */
 static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_state *st = h->st;
@@ -1612,7 +1708,8 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
     if (st->max_known && st->max >= -FLT_MAX) st->max = sampi_finite(sampi_roundf(st->max * r));
 }
 
-/* The array would be put in order here: 1 that of keys, 2 typical's; or get its p. */
+/* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets what
+   its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
@@ -1632,6 +1729,7 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
     st->order_mean = mean;
 }
 
+/* The array would get its p here: likewise, and the sums that p is made from. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1652,6 +1750,7 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 
 /* ---- the end of a prefix ---- */
 
+/* Histograms at zero. The team that asks for one clears it: no other one is at work. */
 static void sampi_gpu_clear(const sampi_gpu_here *h)
 {
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -1659,6 +1758,8 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
+/* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
+   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1672,6 +1773,7 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
+/* What of a is left to be found, with b found. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
 /* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
@@ -1705,7 +1807,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* The histogram is there: the bucket with the end. */
+/* The histogram is there: the bucket with the end, that is the later one of the two in which mass and count are reached.
+   What lies before it is taken off. It becomes the window of the next histogram if it holds more than a list, which a
+   single code can't be cut into: then the CPU has the row. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1741,7 +1845,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return 0;
 }
 
-/* How many tokens are probably enough: the perplexity tells. */
+/* How many tokens are probably enough: twice the perplexity. A guess that is wrong costs a pass, never a token. */
 static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
 {
     if (mass == 0 || !st->sums_known) return count;
@@ -1778,7 +1882,9 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 }
 
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
-   are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
+   are the place of its last token. First in the list of the first tokens; then among all, by histograms: of all codes,
+   of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of the prefix itself is made,
+   if it is short: what the sampler keeps is then complete. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -1869,7 +1975,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
 
 /* ---- choosing ---- */
 
-/* Where a token with a changed logit stands among them; n_ids if it isn't one. */
+/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. */
 static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -1917,7 +2023,8 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
     }
 }
 
-/* The changed tokens in the sums of groups. */
+/* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
+   if it had never been taken out. */
 static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -1930,7 +2037,9 @@ static void sampi_gpu_join_groups(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* sampi_draw among the tokens of the row. */
+/* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
+   test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
+   the sums of lanes. Mostly the first attempt is good: the envelope is close. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -1952,6 +2061,7 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
+/* The key of the drawn token: of the list, or after a pass for the envelope's sums. */
 static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
@@ -1972,7 +2082,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- the end of a row ---- */
 
-/* Leave the result: no team does anything more to the row. */
+/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -1993,6 +2103,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
+/* The rules of a step: where they came with the batch, or in the row's own place. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -2017,7 +2128,10 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. */
+/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
+   token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Rules that nothing
+   changes (logit_bias) are copied once, from where they were sent. */
 static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -2061,7 +2175,8 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* The row is done: its result, and everything as the next batch expects it. */
+/* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch and
+   arrived. It returns 0 like a step that waits, because nothing more is to be done. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -2072,9 +2187,11 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
     if (status == SAMP_OK) h->job->position += h->job->draws;
+    /* whole words: all holes of the row go, and every one of them has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
     if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
+    /* all members from `pass` up to the operations, of which n_ops says how many count */
     word *w = (word *)(void *)&h->st->pass;
     const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
@@ -2092,8 +2209,11 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
     return 1;
 }
 
-/* ---- the samplers ---- */
+/* ---- the samplers ----
+   A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
+   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same. */
 
+/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -2102,7 +2222,8 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* The rules of a step are sorted by id; those with the same id count in their order. */
+/* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
+   order, so the lane of the first one does them all. */
 static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2118,6 +2239,7 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
     }
 }
 
+/* The same to a list: each item looks for its rules. A token that a bias masks goes. */
 static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2143,6 +2265,8 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
     sampi_gpu_list_keep(h, &unmasked);
 }
 
+/* Single logits change. The maximum is known at once as long as nothing else was done to the row: it is that of the
+   changed tokens or that of the others. */
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2176,6 +2300,8 @@ static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
     step->c = s->u.penalties.present;
 }
 
+/* Keep what is within n standard deviations of the maximum: sums for these first, then the smallest logit that is within
+   reach, by bisection over floats, in exactly the arithmetic of the CPU. */
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2244,6 +2370,8 @@ static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
     step->min_keep = s->u.cut.min_keep;
 }
 
+/* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
+   running sum exceeds its share, by bisection. */
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2282,6 +2410,8 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
 
 static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
+/* The shortest prefix in the order of scores. Phase 1: the cut is made; what is left is mostly few, and becomes the list
+   if it fits. Thinned, because the scores say nothing about maxima of cells. */
 static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2316,6 +2446,7 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
+/* The shortest prefix with its share of the mass. */
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2346,6 +2477,8 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = sampi_ln(s->u.cut.p);
 }
 
+/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
+   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2385,6 +2518,7 @@ static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0; /* a little low: the weights decide */
 }
 
+/* A temperature too small for arithmetic is greedy: one token stays. */
 static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
@@ -2399,6 +2533,7 @@ static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
 
+/* The temperature depends on the entropy. Phase 1: it is known, in scale. One token has no entropy. */
 static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2422,6 +2557,7 @@ static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s
     step->c = s->u.temp.exponent;
 }
 
+/* p is set, and the array in order: of that only an export shows anything. */
 static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2434,6 +2570,7 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
+/* The first token: a list of one is asked for, and more in it are no harm. */
 static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2443,6 +2580,7 @@ static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
+/* The draw, without anything before it or after it. */
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
@@ -2453,7 +2591,8 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 /* It has no parameters but the random source, which every step has. */
 static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* Draw among the tokens kept, and learn from the surprise. */
+/* Draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next batch, and into the
+   result, for the host's chain. */
 static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2466,6 +2605,8 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
     return sampi_gpu_choose(h, key, step->mu);
 }
 
+/* Phase 0: the exponent of Zipf's law from the first m tokens, which are sorted, and from it how many to keep (row_z);
+   1: keep them; 2: draw. */
 static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2499,6 +2640,7 @@ static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s
     step->mu = s->now.mu;
 }
 
+/* Phase 0: the floor (scale) from mu; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
 static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2520,6 +2662,7 @@ static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler
     sampi_gpu_fill_mirostat(step, s);
 }
 
+/* The map, done to a list. at_order has the logit from before: the chosen token's probability is made from it. */
 static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2551,6 +2694,8 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
     return l;
 }
 
+/* Logits by how far the probability is from the aim, then a draw. Phase 1: mapped. row_max and row_z are of the first
+   distribution, of which the chosen token's probability is learnt. */
 static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2594,11 +2739,14 @@ static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler 
     step->mu = s->u.adaptive.total;
 }
 
-/* ---- a user's sampler ---- */
+/* ---- a user's sampler ----
+   The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
+   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass. */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
 
+/* The list as the arrays that a user's sampler gets. */
 static void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2652,6 +2800,7 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
+/* All that is left, for the host: the rest of the chain runs there. More than a list: the CPU samples the row. */
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
@@ -2659,7 +2808,8 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
 }
 
 /* ---- log-probabilities ----
-   The host makes them, by the CPU's functions, of what is told here. */
+   The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
+   chosen token's logit and rank, of the row as given and of what the chain has left. */
 
 /* The keys of the first tokens of a row's set: 0 as given, 1 left. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
@@ -2667,7 +2817,8 @@ static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint3
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* The tokens left: max, z and the first ones. */
+/* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
+   order: the host sorts few. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
@@ -2710,7 +2861,8 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return 1;
 }
 
-/* The row as it was given, but that no list of it is to be had. */
+/* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
+   them would make a list, and only a count is wanted. */
 static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -2741,7 +2893,9 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
     return rank;
 }
 
-/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it. */
+/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
+   from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
+   if the chosen token is not among its first; 3: done. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2780,10 +2934,10 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-#define X(KIND, function)                                                                                            \
+#define SAMPI_X(KIND, function)                                                                                      \
     case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
-        SAMPI_GPU_STEPS(X)
-#undef X
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
         case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);
         case SAMPI_GPU_RAW: return sampi_gpu_raw(h, step);
@@ -2794,7 +2948,8 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 
 /* ---- between passes ---- */
 
-/* The row is scanned: is it good, what is its maximum, and what are the logits that change? */
+/* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
+   the scan has passed over them. 0: it is good; else the status. */
 static int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -2832,7 +2987,8 @@ static int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found; the changed tokens count too. */
+/* Add up what the teams found; the changed tokens count too. All sums are modulo 2^64, and the same whatever the parts:
+   a row has the same sums however many teams it has. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2911,7 +3067,8 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
     }
 }
 
-/* All teams have done the pass: take in its result, and go on until another one is needed, or the row is finished. */
+/* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
+   caller is the only team at work on the row. */
 static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -2943,7 +3100,13 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* A team of a row: passes, for as long as there is one that can begin. */
+/* A team of a row: passes, for as long as there is one that can begin.
+   Who waits for whom: a team does its part of the pass, fences, and adds itself to `arrived`. The last one to do so
+   fences, and sees by that what the others have written; it advances the row, fences, and raises the epoch. The others
+   wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
+   done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
+   comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
+   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -2958,18 +3121,18 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done != mark) { /* else it was done in an earlier launch */
             sampi_gpu_walk(a, row, split);
             a->done[team] = mark;
-            sampi_gpu_fence();
+            sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
             if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
-                sampi_gpu_fence();
-                st->arrived = 0;
+                sampi_gpu_fence(); /* and read only behind the last arrival */
+                st->arrived = 0;   /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
-                sampi_gpu_fence();
+                sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait) continue;
             }
         }
-        if (a->wait == 0) return;
+        if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > a->wait) return;
     }
@@ -2983,7 +3146,14 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
 #pragma omp end declare target
 #endif
 
-/* ====================================================================================================== >>host */
+/* ====================================================================================================== >>host
+   What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
+   The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
+   sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
+   a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
+   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. */
+
+/* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
@@ -3011,6 +3181,8 @@ typedef struct sampi_gpu_slot {
     int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
 } sampi_gpu_slot;
 
+/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows] row_of, called,
+   verdict, slot and result are by the number of the job, where and token by that of the caller's row. */
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* OpenMP's numbers */
@@ -3042,7 +3214,8 @@ struct samp_gpu {
     uint32_t new_from, new_until; /* jobs that the device does not have */
 };
 
-/* ---- shapes ---- */
+/* ---- shapes ----
+   A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
 
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
@@ -3061,7 +3234,8 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
-/* The next part of a block: n elements of that size, on a line of 256 bytes. */
+/* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
+   lets a warp's first read begin with a line of the cache. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base + *used;
@@ -3069,7 +3243,8 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
     return at;
 }
 
-/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. */
+/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
+   ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -3085,6 +3260,8 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
+/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and
+   the n_top of a batch, so that they come back in one copy. */
 static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 {
     return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
@@ -3102,7 +3279,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     SAMPI_RESERVE(result, sampi_gpu_result, rows);
     SAMPI_RESERVE(done, uint64_t, teams);
     SAMPI_RESERVE(hole, uint32_t, cells);
-    *zeroed = used;
+    *zeroed = used; /* what follows is written before it is read */
     SAMPI_RESERVE(cell, float, cells);
     SAMPI_RESERVE(cell_sum, uint32_t, cells);
     SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
@@ -3141,7 +3318,8 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
     return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
 }
 
-/* ---- the device, through OpenMP ---- */
+/* ---- the device, through OpenMP ----
+   All that libgomp is asked for. In the other modes the same functions copy memory and call the kernels. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -3189,6 +3367,8 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
+/* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
+   in turns lets the first ones wait in vain; on such a one a pass is a launch. */
 static void sampi_gpu_probe_teams(int device)
 {
 #pragma omp target thread_limit(1) device(device)
@@ -3204,7 +3384,8 @@ static void sampi_gpu_probe_teams(int device)
     }
 }
 
-/* Does a kernel run there, and do all teams run at once? */
+/* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
+   Globals are shared by all contexts, so that launches and probes are one at a time. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device;
@@ -3231,7 +3412,8 @@ static int sampi_gpu_probe(samp_gpu *gpu)
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* One launch: passes of all rows. */
+/* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
+   context or device had the last launch. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -3256,7 +3438,10 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
 }
 
-/* ---- contexts ---- */
+/* ---- contexts ----
+   Made once, with all memory; what happens afterwards allocates nothing. */
+
+/* The host's block, which begins with the context itself. */
 
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
@@ -3283,6 +3468,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     return used;
 }
 
+/* Memory where the kernels run. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3312,7 +3498,8 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros. */
+/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, which has nothing
+   in it at that time. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
@@ -3323,7 +3510,7 @@ static int sampi_gpu_zero(samp_gpu *gpu)
     return status;
 }
 
-/* The block, its beginning zero; and a small one beside it: while it lives, the driver need not map memory anew for
+/* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver need not map memory anew for
    what libgomp allocates in each launch. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu)
 {
@@ -3400,8 +3587,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 }
 
 /* ---- samplers and their steps ----
-   All that the host does differently from one kind of sampler to the next: which step it becomes, which rules it
-   makes, what it does to the array, what of its state comes back. */
+   All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
+   array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
+   these functions, and knows no kinds. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS
@@ -3418,9 +3606,9 @@ typedef struct sampi_gpu_mapping {
 static const sampi_gpu_mapping *sampi_gpu_mapping_of(const sampi_sampler *s)
 {
     static const sampi_gpu_mapping all[] = {
-#define X(KIND, function) { &SAMPI_##KIND, SAMPI_GPU_##KIND, sampi_gpu_fill_##function },
-        SAMPI_GPU_STEPS(X)
-#undef X
+#define SAMPI_X(KIND, function) { &SAMPI_##KIND, SAMPI_GPU_##KIND, sampi_gpu_fill_##function },
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
     };
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (all[i].kind == s->kind && SAMPI_GPU_KNOWS(s)) return &all[i];
@@ -3433,14 +3621,15 @@ static bool sampi_gpu_patches(const sampi_sampler *s)
     return s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY;
 }
 
-/* After this sampler the array holds no masked tokens, and only those that are left. */
+/* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
+   other samplers that remove tokens mask them, or leave masked ones where they are. */
 static bool sampi_gpu_removes(const sampi_sampler *s)
 {
     const sampi_kind *k = s->kind;
     return k == &SAMPI_TOP_K || k == &SAMPI_TYPICAL || k == &SAMPI_TOP_P || k == &SAMPI_MIN_P;
 }
 
-/* This one masks none. */
+/* This one masks none: behind one that removes, the array is still the device's list. */
 static bool sampi_gpu_masks_none(const sampi_sampler *s)
 {
     const sampi_kind *k = s->kind;
@@ -3484,7 +3673,9 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
     step->mu = last->u.adaptive.total;
 }
 
-/* ---- where a chain runs ---- */
+/* ---- where a chain runs ----
+   In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
+   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
@@ -3503,7 +3694,9 @@ typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain: all that has to be known of its samplers. */
+/* One walk over a chain: all that has to be known of its samplers. Chains in it are opened: their members become the
+   row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a user's sampler before it may have
+   left: `checked` keeps that. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -3517,6 +3710,7 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         return;
     }
     r->draws |= s->kind->draws != 0;
+    /* one that is off accepts no token either, as in sampi_accept */
     if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
     if (sampi_gpu_patches(s)) {
         r->patcher = s;
@@ -3593,6 +3787,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
+/* The route as text: what runs on the device, then the rest with its reason. A chain without samplers has only a reason. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
 {
     sampi_gpu_route r;
@@ -3618,9 +3813,12 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
     return (int)t.len;
 }
 
-/* ---- from a chain to steps ---- */
+/* ---- from a chain to steps ----
+   In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
+   is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
+   for; the slot remembers these three. */
 
-/* The ids of all rules of a row, ascending. False: too many. */
+/* One more id that a rule of the row changes; ascending, each once. False: too many. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -3635,7 +3833,8 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id. */
+/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came. The limit is for all
+   rules of a row together. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -3647,6 +3846,7 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
+/* logit_bias: each bias is a rule; -inf masks. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -3696,7 +3896,8 @@ static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Room for so many steps in each job. Those of this batch move; the others are forgotten. */
+/* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
+   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -3709,7 +3910,7 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on. */
+/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
@@ -3717,7 +3918,8 @@ static int sampi_gpu_forget(samp_gpu *gpu, int status)
     return status;
 }
 
-/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up. */
+/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is the
+   number of no batch, and a result from long ago must not be taken for a new one. */
 static int sampi_gpu_start_again(samp_gpu *gpu)
 {
     if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
@@ -3764,7 +3966,9 @@ static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi
     gpu->n_ids += job->ring.cap;
 }
 
-/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. */
+/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
+   nothing are left out: softmax if no array is exported, and rules of which there are none. at_ordinal counts also those
+   left out, because a sampler's random numbers depend on how many of its kind stand before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
@@ -3810,7 +4014,9 @@ static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp
     return good;
 }
 
-/* A chain as the next job, with log-probabilities or NULL; false: not on the device. */
+/* A chain as the next job, with log-probabilities or NULL; false: not on the device. The slot is the memory of what was
+   sent. Kept is a chain that the device can move on by itself: all of it there, nothing of the user's, and rules, if any,
+   that the device can count. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
@@ -3843,7 +4049,8 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? */
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? serial tells chains apart
+   that have had the same address; n_edits counts all that was done to one. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
@@ -3853,7 +4060,11 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
-/* ---- a batch ---- */
+/* ---- a batch ----
+   In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
+   that the device lacks, one for results, and those of logits only if they are the host's. */
+
+/* The caller's strides and indices may be 0 or NULL for "packed". */
 
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
@@ -3865,6 +4076,7 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
+/* What the whole batch is refused for. What is wrong with a row only, that row gets as its token. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -3896,7 +4108,8 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* The rows of the jobs to the device: their logits if they are the host's, masks, and the batch itself. */
+/* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
+   host's logits lie packed by job; logits that are there already stay where they are. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -3965,6 +4178,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
+/* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
+   there are for all rows, but no more than it has groups. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -4039,7 +4254,8 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
-/* Launch until every row has its result. The number of launches that the last batch needed is tried first. */
+/* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried first:
+   asking in between costs a copy, and a launch without work costs little. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
@@ -4065,8 +4281,10 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
     return SAMP_OK;
 }
 
-/* ---- what comes back ---- */
+/* ---- what comes back ----
+   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. */
 
+/* The order in which a sampler last put the array. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
@@ -4075,7 +4293,9 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
     return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
 }
 
-/* The tokens left as the array that the samplers so far would have made of the whole vocabulary. */
+/* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
+   logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's own
+   sort puts ties as the CPU would have them. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4103,7 +4323,8 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left. */
+/* The rest of a chain, over the tokens left. ordinal counts what the device has drawn, so that the next sampler of a kind
+   gets its own random numbers. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -4119,13 +4340,15 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
+/* The step that selects: the last one, but for log-probabilities. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job. */
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job. It is sent again if
+   another job of the batch makes all move (sampi_gpu_widen_jobs). */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -4144,7 +4367,9 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* A job's token into its chain: state, position, acceptance. */
+/* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
+   tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
+   first, because they may refuse; then nothing can fail. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4185,6 +4410,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
+/* All jobs' bases in one copy: they lie close together for this batch. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
@@ -4237,7 +4463,8 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Which rows go where: jobs are made of those for the device. */
+/* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
+   looking at the chain's members: that is most of the host's work saved. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -4256,7 +4483,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
-        gpu->where[r] = SAMPI_GPU_BY_CPU;
+        gpu->where[r] = SAMPI_GPU_BY_CPU; /* unless it becomes a job */
         if (!fits) continue;
         if (!has && !(route.n_device && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
         gpu->where[r] = SAMPI_GPU_BY_DEVICE;
