@@ -60,7 +60,7 @@
        small;
      - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
-     - a sampler of your own comes before any that removes tokens.
+     - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
    itself, see samp_gpu_data. samp_gpu_plan tells.
@@ -601,6 +601,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 {
     const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
     const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+    /* loads past the end read the last element instead: a load behind a branch would not be under way with the others */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + sampi_gpu_index(pairs, lane, i))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -615,6 +616,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
         uint32_t u[32];
         if (pairs) {
             const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
+            /* all words first, then their halves */
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
         } else {
@@ -661,6 +663,7 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
+    /* both are distances in nats: from the score's zero, and from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
@@ -694,6 +697,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
+    /* in the order in which the samplers did them; a token that is gone stays gone */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (o->kind == SAMPI_OP_SCALE)
@@ -880,6 +884,7 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
                                         uint32_t group, int lane, uint32_t bits)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
+    /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
@@ -929,6 +934,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
             sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
         n += unmasked;
+        /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
         if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
@@ -968,6 +974,7 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
+            /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
             const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
             sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
             top = l[i] > top ? l[i] : top;
@@ -1003,6 +1010,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++)
             cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        /* only now the few cells that can hold one of the wanted */
         for (; cells; cells &= cells - 1) {
             const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
             const bool pairs = sampi_gpu_paired(&p.v, group);
@@ -1039,6 +1047,7 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
         {
             const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
             const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
+            /* gone, or not in the window: a branch, because most tokens of the live cells aren't in it */
             if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
             const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
             const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
@@ -1184,6 +1193,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
         stay[lane] = mine;
         all += mine;
     }
+    /* from here on sampi_gpu_list is the other buffer, and item is what it was */
     h->st->buffer ^= 1;
     h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
@@ -1218,7 +1228,7 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
-    uint32_t m = 1;
+    uint32_t m = 1; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
     while (m < n) m *= 2;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP)
@@ -1232,7 +1242,7 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
             SAMPI_LANES for (uint32_t k = (uint32_t)lane; k < m / 2; k += SAMPI_WARP)
             {
                 uint32_t i = 2 * step * (k / step) + k % step, j = i + step;
-                bool down = (i & size) == 0;
+                bool down = (i & size) == 0; /* runs go down and up in turns, so that two of them can be merged */
                 sampi_gpu_item x = item[i], y = item[j];
                 if ((x.key < y.key) == down) item[i] = y, item[j] = x;
             }
@@ -1329,6 +1339,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
         all += in ? w[i] : 0;
         upto += in;
     }
+    /* lo and hi are now the first and the last code: UINT64_MAX marks what list_tie has put aside */
     if (all < mass || upto < count) return UINT64_MAX;
     /* mass and count grow with the code, so the first code that holds both is well defined */
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
@@ -1384,6 +1395,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
         SAMPI_AT_ONCE(32, sums);
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
             bool go = true; /* on: it is behind here */
             rest -= before;
@@ -1430,7 +1442,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, *code = h->code, total = 0, random[2];
+    uint64_t *q = h->wide, *code = h->code, total = 0, random[2]; /* list_end searches these two */
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -1450,6 +1462,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         }
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
+        /* taken with the probability that its true weight has of the envelope; else the next two random numbers */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }
@@ -1496,6 +1509,7 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
         st->pass = SAMPI_PASS_MAX;
         return 0;
     }
+    /* a row that is complete needs no pass */
     if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
     st->max_known = true;
     int status = sampi_max_status(st->max);
@@ -1630,6 +1644,7 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
         st->sums_known = true;
         return 1;
     }
+    /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
     st->pass = SAMPI_PASS_SUMS;
     st->listing = !st->listed && !st->overflown && !st->thinned;
     if (st->listing) {
@@ -1667,6 +1682,7 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
+        /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -1687,6 +1703,7 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
         st->thinned = true;
     }
     if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
+    /* the key is a token's that is left */
     sampi_gpu_invalidate(st, true);
     st->max = sampi_gpu_logit(key);
 }
@@ -1703,6 +1720,7 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
+        /* the bar moves as the logits do, with the same roundings */
         if (st->bar >= -FLT_MAX) st->bar = sampi_finite(sampi_roundf(st->bar * r));
     }
     if (st->max_known && st->max >= -FLT_MAX) st->max = sampi_finite(sampi_roundf(st->max * r));
@@ -1713,6 +1731,7 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
+    /* a list that isn't valid gets nothing: its items are written anew before they count */
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
     sampi_gpu_item *item = sampi_gpu_list(h);
     sampi_gpu_changed *c = h->changed;
@@ -1822,6 +1841,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
+    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
     uint64_t left = search->mass - 1;
     uint32_t bucket = 0, other = 0;
     if (search->mass) bucket = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
@@ -1834,7 +1854,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
     const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
-    if (count[bucket] > SAMP_GPU_LIST)
+    if (count[bucket] > SAMP_GPU_LIST) /* again, within the bucket */
         return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
     search->lo = lo;
     search->hi = hi;
@@ -2147,6 +2167,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
     const int32_t old = counts ? sampi_ring_push(&job->ring, window, token) : token, in = counts ? token : -1;
+    /* old: what falls out, or a token that no rule has, if the window isn't full */
     const bool same = old == token; /* falls out and comes in: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
@@ -2158,6 +2179,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
+        /* number n is the rule that comes in, if there is one; the rule that goes is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -2621,6 +2643,7 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
         sampi_zipf zipf = { 0.0, 0.0 };
         for (uint32_t i = 0; i + 1 < m; i++)
             sampi_zipf_add(&zipf, i, sampi_gpu_logit(item[i].key), sampi_gpu_logit(item[i + 1].key));
+        /* the sums over pairs of neighbours are the CPU's, in its order: no work for lanes, but m is small */
         st->row_z = sampi_zipf_size(&zipf, step->d, step->mu, (size_t)st->n);
         st->phase = 1;
     }
@@ -2723,6 +2746,7 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
     uint64_t key;
     int known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
+    /* the averages go into the step, for the next batch; p goes to the host, whose chain does the same */
     float l = sampi_gpu_unadapted(h, sampi_gpu_id(key)), p = (float)(sampi_exp(st->row_max, l) / (double)st->row_z);
     step->c = sampi_decay(step->c, step->b, p);
     step->mu = sampi_decay(step->mu, step->b, 1.0f);
@@ -2793,6 +2817,7 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     if (st->phase == 1) return sampi_gpu_repack(h);
     int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
+    /* called again after the stop: phase 1 then finds what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->phase = 1;
     st->pass = SAMPI_PASS_NONE;
@@ -3092,11 +3117,12 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
         sampi_gpu_step *step = &h->job->step[st->at];
         const bool last = st->at + 1 == h->job->n_steps;
         known = sampi_gpu_run_step(h, step);
-        if (known != 1 || last) break;
+        if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
         st->at++;
         st->phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
+    /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
@@ -4021,6 +4047,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
+    /* log-probabilities take two steps more, and are those of a chain that runs on the device as a whole */
     if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
     sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
@@ -4164,6 +4191,7 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
+    /* jobs between the places and the first new one would be sent for nothing, unless they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
