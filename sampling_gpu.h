@@ -273,8 +273,15 @@ enum {
 #undef SAMPI_X
 };
 
-/* A sampler. Which of the parameters mean what, its fill function in >>steps says. c and mu also hold state, which the
-   device moves on. */
+/* A sampler. Which of the parameters mean what, its fill function in >>steps says:
+     penalties      a, b, c: repeat, frequency, presence; rule, n
+     top_n_sigma    a: how many standard deviations
+     top_p ...      share: of the mass; min_keep; d, of min_p: ln p
+     xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
+     temp, temp_ext a: temperature; b, c: range and exponent
+     mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
+     adaptive_p     a: target, b: decay; c, mu: the two averages, which are state
+   State is moved on by the device, and by sampi_gpu_follow in the host's copy. */
 typedef struct sampi_gpu_step {
     int32_t kind;
     uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
@@ -303,7 +310,8 @@ enum {
 };
 
 /* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages,
-   penalties' window. */
+   penalties' window. The host has the same bytes in its stage, and moves them on likewise, so that a job can be sent
+   again at any time without asking the device. */
 typedef struct sampi_gpu_job {
     uint32_t id, n_ids; /* ids that any rule changes, ascending */
     uint32_t side;      /* where they and the rules are */
@@ -322,7 +330,8 @@ typedef struct sampi_gpu_place {
     uint32_t out_row;
 } sampi_gpu_place;
 
-/* What was done to all elements of a row. */
+/* What was done to all elements of a row, as entries of a list that grows by one with each sampler that changes or
+   removes tokens. A pass does them all again to each element that it reads: cheaper than writing the row back. */
 enum {
     SAMPI_OP_SCALE, /* l *= f */
     SAMPI_OP_FROM,  /* only key >= k stay */
@@ -347,7 +356,7 @@ typedef struct sampi_gpu_item {
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* What a pass finds. */
+/* What a pass finds. Each is a function of >>passes, and has its ending in sampi_gpu_advance. */
 enum {
     SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
     SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */
@@ -376,7 +385,9 @@ enum {
     SAMPI_SEARCH_ALL        /* there is no end: all tokens are in the prefix */
 };
 
-/* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. */
+/* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. mass and count become smaller with each
+   histogram, by what lies before the bucket that is searched next; key and score are valid when require_prefix returns 1,
+   and until the next search. */
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* typical's order, else that of keys */
@@ -536,10 +547,8 @@ static uint64_t sampi_gpu_key(float l, uint32_t id)
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-static uint64_t sampi_gpu_floor(float l)
-{
-    return sampi_gpu_key(l, 0xFFFFFFFFu);
-} /* below all keys with that logit */
+/* Below all keys with that logit: the largest id has the smallest key. */
+static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
@@ -565,6 +574,8 @@ static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
+/* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
+   without changed ids have no holes, and no pass looks for any. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -590,6 +601,7 @@ SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
 }
 
+/* The type is the same for a whole launch, so the branch is never divergent. */
 SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
 {
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
@@ -1249,7 +1261,8 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
         }
 }
 
-/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. */
+/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. They are made once, and read
+   a few dozen times. */
 static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1265,7 +1278,8 @@ static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
     }
 }
 
-/* Only tokens with this code are left, in the order of keys. */
+/* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
+   which list_end passes over. So one search serves for both orders. */
 static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1795,7 +1809,8 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
 /* What of a is left to be found, with b found. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes. By score several tokens
+   may have the last one's: then keys decide how many of these belong to the prefix. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1812,7 +1827,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
                                       sampi_gpu_remaining(search->count, below.count));
 }
 
-/* The first code of a bucket, or of one behind it; one more than hi if there is none. */
+/* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very function
+   that put codes into buckets: even ones have no formula for their ends that would round the same way. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -1939,7 +1955,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. */
+/* Keep the first tokens: so much mass, so many. Nothing is put in order by it. */
 static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -2009,7 +2025,7 @@ static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* A token's logit after the first n operations; a changed one's present logit. */
+/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -2017,7 +2033,8 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* The envelope of each token of a group, by id. */
+/* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in their
+   places, so that the running sum over the group is the one that the CPU would go through. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -2135,6 +2152,7 @@ typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
+/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -2221,7 +2239,8 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     return 0;
 }
 
-/* The last sampler has chosen: that is all, unless log-probabilities are wanted. */
+/* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
+   the last step. */
 static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -2530,6 +2549,8 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return 1;
 }
 
+/* t stands in it three ways: as it is, as a share of the mass that decides, and as a logarithm, which finds the floor
+   for the list. The logarithm is a little low, so that rounding never leaves out a token that the share would keep. */
 static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
 {
     step->a = s->u.xtc.p;
@@ -2537,7 +2558,7 @@ static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
     step->coin = sampi_share(s->u.xtc.p);
     step->share = sampi_share(s->u.xtc.t);
     step->min_keep = s->u.xtc.min_keep;
-    step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0; /* a little low: the weights decide */
+    step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
 }
 
 /* A temperature too small for arithmetic is greedy: one token stays. */
@@ -2654,6 +2675,7 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
     return sampi_gpu_mirostat_select(h, step);
 }
 
+/* Both kinds: m and the vocabulary's size are of the first one only. */
 static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s)
 {
     step->k = (uint32_t)s->u.mirostat.m;
@@ -2701,7 +2723,8 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     }
 }
 
-/* Before the map: what its probability is reckoned from. */
+/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
+   that after all operations but the last one, which is the map. */
 static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 {
     if (!h->st->complete) {
@@ -2810,7 +2833,8 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 
-/* The first time the row stops, with its list in the user's arrays; then it goes on. */
+/* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing, and
+   apply_gpu is promised none. */
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2870,7 +2894,8 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     return 1;
 }
 
-/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them. */
+/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them, and then its rank needs
+   no pass at the end. */
 static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3059,7 +3084,8 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others. */
+/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Atomics again,
+   for the lanes of this team only. */
 static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3243,6 +3269,7 @@ struct samp_gpu {
 /* ---- shapes ----
    A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
 
+/* 0: logits of this type are not the device's. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
     if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
@@ -3250,6 +3277,7 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
+/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -3504,6 +3532,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
+/* NULL is fine on either side. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -3571,6 +3600,7 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
+/* The host's block is taken first: with it there is a context to free, whatever the device then says. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
 {
     int local, *result = status ? status : &local;
@@ -3917,6 +3947,7 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
+/* A job in the host's stage: the same bytes as on the device. */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
@@ -4457,6 +4488,7 @@ static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, 
     sampi_finish_top(set, n, basis->max, basis->z);
 }
 
+/* n bytes from p, line by line, to be written to. */
 static void sampi_gpu_prefetch_lines(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
