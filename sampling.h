@@ -3181,14 +3181,14 @@ typedef struct sampi_io sampi_io;   /* >>state */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
       s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
@@ -3200,25 +3200,25 @@ typedef struct sampi_io sampi_io;   /* >>state */
       SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
     X(XTC, "xtc", 2, 'x', "xtc", \
-      0, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
     X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
     X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS, false, &SAMPI_NO_HOOKS, \
+      SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
@@ -3258,7 +3258,9 @@ enum {
     SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
     SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128       /* in the default order only if its values switch it on */
+    SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
+    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
