@@ -6450,6 +6450,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
+/* The next piece; false behind the last one. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -6754,6 +6755,7 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
+/* The range when an estimate has left a doubt: a point. */
 static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
@@ -6958,6 +6960,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
             its end is looked at, between an exact sum of what is above the band and what is wanted. */
 
+/* All of a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -7173,6 +7176,7 @@ typedef struct sampi_reach {
     bool is_sure; /* it is the same at both ends of the range */
 } sampi_reach;
 
+/* Compact rows are in order of ids, so of equal logits the later one is the last. */
 static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
@@ -7320,6 +7324,7 @@ typedef struct sampi_score_cut {
     size_t n_over, n_upto;
 } sampi_score_cut;
 
+/* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
 static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
@@ -7365,6 +7370,7 @@ static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
+/* How a look at a band ended: cut; the exact sums are needed; or the cut is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
 /* What typical is to do: its parameters, and what is known of the row's sums. */
@@ -7600,6 +7606,7 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 
 /* ---- selecting ---- */
 
+/* The first id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
     sampi_row best = *row; /* log-probabilities need the row itself */
@@ -7717,6 +7724,7 @@ static sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
+/* How many to keep is a float of the first m logits and of n: nothing is summed before the draw. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -7746,11 +7754,13 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 
 /* ---- log-probabilities: exact sums, whatever the draw did ---- */
 
+/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
+/* The token drawn, with so many before it. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
@@ -7771,6 +7781,7 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
+/* The n best are all there: give them ranks, and log-probabilities for their logits. */
 static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
 {
     set->n_top_found = n;
