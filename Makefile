@@ -322,11 +322,23 @@ bench-peer: $(B)/bench_peer
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
+## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
+bench-watch:
+	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
+
 # ---------------------------------------------------------------------------------------------------- tools
 
 ## deps: install what make ci needs (Debian packages, with sudo if not root; make test installs its own)
 deps:
 	@sh tests/deps.sh install ci
+
+## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
+toc:
+	@awk -f tests/toc.awk sampling.h sampling_gpu.h
+
+## budget: what including the header costs: seconds of the compiler, bytes of code (gcc 12, -O2)
+budget: | $(B)
+	@CC=gcc sh tests/budget.sh $(B)/budget
 
 ## format: apply .clang-format to every C file
 format:
@@ -340,5 +352,6 @@ $(KINDS) $(GPU):
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fast-long fuzz-regress fuzz \
-        test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench bench-peer deps format clean
+        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench \
+        bench-peer bench-watch toc budget deps format clean

@@ -886,9 +886,6 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
 #error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
-#ifndef __SIZEOF_INT128__
-#error "sampling.h: a 64-bit target with a 128-bit integer type is needed (gcc or clang on x86-64 or arm64)"
-#endif
 
 #ifdef __cplusplus
 #define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
@@ -899,8 +896,9 @@ SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and d
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
-SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_token_data_array, selected) == 16 &&
-                        offsetof(samp_token_data_array, sorted) == 24 && sizeof(samp_token_data_array) == 32,
+SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
+                        offsetof(samp_token_data_array, selected) == 2 * sizeof(void *) &&
+                        offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
 #if defined(__x86_64__) && !defined(SAMP_NO_SIMD)
@@ -916,8 +914,6 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == 8 && offsetof(samp_
 #else
 #define SAMPI_ARM64 0
 #endif
-
-__extension__ typedef unsigned __int128 sampi_u128;
 
 /* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
 #define SAMPI_INLINE static inline __attribute__((always_inline))
@@ -1135,12 +1131,63 @@ static double sampi_powi(double x, int32_t n)
     return r;
 }
 
+/* An integer of 128 bits in halves, since not every target has one. Sums wrap. */
+typedef struct sampi_u128 {
+    uint64_t hi, lo;
+} sampi_u128;
+
+static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
+{
+    uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
+    uint64_t low = a0 * b0, cross = a1 * b0 + (low >> 32); /* neither of the two can overflow */
+    uint64_t other = a0 * b1 + (uint32_t)cross;
+    sampi_u128 product = { a1 * b1 + (cross >> 32) + (other >> 32), other << 32 | (uint32_t)low };
+    return product;
+}
+
+static inline sampi_u128 sampi_mul128(uint64_t a, uint64_t b)
+{
+#if defined(__SIZEOF_INT128__) && !defined(SAMPI_PORTABLE_128)
+    __extension__ typedef unsigned __int128 wide;
+    wide x = (wide)a * b;
+    sampi_u128 product = { (uint64_t)(x >> 64), (uint64_t)x };
+    return product;
+#else
+    return sampi_mul128_by_halves(a, b);
+#endif
+}
+
+static inline sampi_u128 sampi_add128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 sum = { a.hi + b.hi, a.lo + b.lo };
+    sum.hi += sum.lo < a.lo;
+    return sum;
+}
+
+static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
+{
+    sampi_u128 rest = { a.hi - b.hi - (a.lo < b.lo), a.lo - b.lo };
+    return rest;
+}
+
+/* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
+static inline double sampi_double_of_128(sampi_u128 x)
+{
+    if (x.hi == 0) return (double)x.lo;
+    int empty = __builtin_clzll(x.hi);
+    uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
+    top |= (x.lo << empty) != 0;
+    return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
+}
+
+static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return sampi_mul128(a, b).hi; }
+
 /* A probability in [0, 1) as P = p * 2^64, and the smallest mass that reaches the share P of z: ceil(P * z / 2^64). */
 static uint64_t sampi_share(double p) { return (uint64_t)(p * 18446744073709551616.0); }
 static uint64_t sampi_mass_of(uint64_t share, uint64_t z)
 {
-    sampi_u128 x = (sampi_u128)share * z;
-    return (uint64_t)(x >> 64) + ((uint64_t)x != 0);
+    sampi_u128 x = sampi_mul128(share, z);
+    return x.hi + (x.lo != 0);
 }
 
 /* The float with these bits; of half a float's bits (bf16), and of IEEE's 16-bit format: exact. */
@@ -1224,8 +1271,6 @@ static uint64_t sampi_checksum(const void *bytes, size_t n)
     }
     return h;
 }
-
-static uint64_t sampi_mulhi(uint64_t a, uint64_t b) { return (uint64_t)(((sampi_u128)a * b) >> 64); }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
 
@@ -2806,9 +2851,20 @@ SAMP_API const char *samp_isa_list(int i)
 }
 
 /* =================================================================================================== >>array
-   What samplers share: checks, order, sums. */
+   What samplers share when they go step by step: checks, the order of candidates, sums over them, and cuts. In comes
+   the array of candidates that samp_apply was given or samp_sample made, in any order; each function changes it in
+   place or only reads it.
 
-/* Every built-in sampler begins with this. */
+   Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
+   candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
+   `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
+   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+
+   The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
+   That is why these functions may sort or not as it suits them. */
+
+/* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
+   one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
 static int sampi_check(const samp_token_data_array *cur)
 {
     if (!cur->data) return SAMP_E_NULL;
@@ -2823,18 +2879,21 @@ static int sampi_check(const samp_token_data_array *cur)
     return any ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. */
+/* ---- order ---- */
+
+/* The order of candidates: (logit descending, id ascending); with a score, (score ascending) goes before these. It is
+   total as long as no id is there twice, so any way to sort gives the same array. */
 typedef struct sampi_order {
     double (*score)(const struct sampi_order *, const samp_token_data *);
-    double max, mean; /* for the score */
+    double max, mean; /* for the score: of the row, as sampi_typical_score and its like need them */
 } sampi_order;
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-static bool sampi_before(const sampi_order *o, const samp_token_data *a, const samp_token_data *b)
+static bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
-    if (o->score) {
-        double x = o->score(o, a), y = o->score(o, b);
+    if (order->score) {
+        double x = order->score(order, a), y = order->score(order, b);
         if (x != y) return x < y;
     }
     return a->logit > b->logit || (a->logit == b->logit && a->id < b->id);
@@ -2847,100 +2906,128 @@ static void sampi_swap(samp_token_data *a, samp_token_data *b)
     *b = t;
 }
 
-static void sampi_insertion_sort(const sampi_order *o, samp_token_data *d, size_t n)
+/* For the short pieces that sampi_sort_part, and typical's search on the fast path, end with. */
+static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         samp_token_data x = d[i];
         size_t j = i;
-        for (; j > 0 && sampi_before(o, &x, &d[j - 1]); j--) d[j] = d[j - 1];
+        for (; j > 0 && sampi_before(order, &x, &d[j - 1]); j--) d[j] = d[j - 1];
         d[j] = x;
     }
 }
 
-static void sampi_heap_sort(const sampi_order *o, samp_token_data *d, size_t n)
+/* The step of sampi_heap_sort: d[root] goes down among d[.. end) until neither child comes behind it. */
+static void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
-    for (size_t start = n / 2, end = n; end > 1;) {
-        if (start > 0)
-            start--;
-        else
-            sampi_swap(&d[0], &d[--end]);
-        for (size_t root = start, child; (child = 2 * root + 1) < end; root = child) {
-            if (child + 1 < end && sampi_before(o, &d[child], &d[child + 1])) child++;
-            if (!sampi_before(o, &d[root], &d[child])) break;
-            sampi_swap(&d[root], &d[child]);
-        }
+    for (;;) {
+        size_t child = 2 * root + 1;
+        if (child >= end) return;
+        if (child + 1 < end && sampi_before(order, &d[child], &d[child + 1])) child++;
+        if (!sampi_before(order, &d[root], &d[child])) return;
+        sampi_swap(&d[root], &d[child]);
+        root = child;
     }
 }
 
-/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3. */
-static size_t sampi_partition(const sampi_order *o, samp_token_data *d, size_t n)
+/* Where quicksort's pivots have been bad for too long (its callers count): n log n whatever the array is like. The
+   top of the heap is the last in order. */
+static void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
+{
+    for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
+    for (size_t end = n; end > 1; end--) {
+        sampi_swap(&d[0], &d[end - 1]);
+        sampi_sift_down(order, d, 0, end - 1);
+    }
+}
+
+/* Hoare's partition around the median of three: returns m in (0, n), d[0 .. m) not behind any of d[m .. n). n >= 3.
+   */
+static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size_t n)
 {
     size_t mid = n / 2, last = n - 1;
-    if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
-    if (sampi_before(o, &d[last], &d[mid])) {
+    if (sampi_before(order, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+    if (sampi_before(order, &d[last], &d[mid])) {
         sampi_swap(&d[last], &d[mid]);
-        if (sampi_before(o, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
+        if (sampi_before(order, &d[mid], &d[0])) sampi_swap(&d[mid], &d[0]);
     }
     samp_token_data pivot = d[mid];
     sampi_swap(&d[0], &d[mid]);
-    for (size_t i = 0, j = n;;) {
+    size_t i = 0, j = n;
+    for (;;) { /* no check of the ends: the pivot stops both at first, and later what has been swapped */
         do j--;
-        while (sampi_before(o, &pivot, &d[j]));
-        while (sampi_before(o, &d[i], &pivot)) i++;
+        while (sampi_before(order, &pivot, &d[j]));
+        while (sampi_before(order, &d[i], &pivot)) i++;
         if (i >= j) return j + 1;
-        sampi_swap(&d[i++], &d[j]);
+        sampi_swap(&d[i], &d[j]);
+        i++;
     }
 }
 
-/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order. `depth` bounds the bad
-   cases. */
-static void sampi_sort_part(const sampi_order *o, samp_token_data *d, size_t n, size_t k, int depth)
+/* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
+   behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
+   sampi_sort calls it, and the GPU's host for the rows that are sorted there. */
+static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
-        if (depth-- == 0) {
-            sampi_heap_sort(o, d, n);
+        if (depth == 0) {
+            sampi_heap_sort(order, d, n);
             return;
         }
-        size_t m = sampi_partition(o, d, n);
-        if (m < k) sampi_sort_part(o, d + m, n - m, k - m, depth);
+        depth--;
+        size_t m = sampi_partition(order, d, n);
+        if (m < k) sampi_sort_part(order, d + m, n - m, k - m, depth);
         n = m;
     }
-    sampi_insertion_sort(o, d, n);
+    sampi_insertion_sort(order, d, n);
 }
 
-static void sampi_sort(const sampi_order *o, samp_token_data_array *cur, size_t k)
+/* Make data [0 .. k) the first k in order, k <= size; `sorted` tells afterwards whether that is all of the array. */
+static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, size_t k)
 {
-    if (cur->sorted && !o->score) return;
-    sampi_sort_part(o, cur->data, cur->size, k, 64);
-    cur->sorted = !o->score && k >= cur->size;
+    if (cur->sorted && !order->score) return;
+    sampi_sort_part(order, cur->data, cur->size, k, 64);
+    cur->sorted = !order->score && k >= cur->size;
     cur->selected = -1;
 }
 
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
-/* A new, smaller size: what was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
-/* A monotone change of the logits may have made ties whose ids are in the wrong order. */
+/* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
+   ties whose ids are in the wrong one: then `sorted` becomes false. */
 static void sampi_recheck_order(samp_token_data_array *cur)
 {
-    const samp_token_data *d = cur->data;
-    for (size_t i = 1; i < cur->size && cur->sorted; i++)
-        cur->sorted = d[i - 1].logit > d[i].logit || (d[i - 1].logit == d[i].logit && d[i - 1].id < d[i].id);
+    if (!cur->sorted) return;
+    for (size_t i = 1; i < cur->size; i++) {
+        if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i - 1], &cur->data[i])) continue;
+        cur->sorted = false;
+        return;
+    }
 }
 
+/* Where the first in order is. */
 static size_t sampi_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
-    for (size_t i = 1; i < cur->size && !cur->sorted; i++)
+    if (cur->sorted) return 0;
+    for (size_t i = 1; i < cur->size; i++)
         if (sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &cur->data[best])) best = i;
     return best;
 }
 
+/* Where a token is, or size if it has been dropped. Before the first cut it nearly always stands at its own id. */
+static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token token)
+{
+    size_t at = (size_t)token;
+    if (at < cur->size && cur->data[at].id == token) return at;
+    for (at = 0; at < cur->size; at++)
+        if (cur->data[at].id == token) break;
+    return at;
+}
+
+/* ---- sums ---- */
+
+/* How many a cut may keep: masked candidates don't count for min_keep, k or ln n. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -2948,7 +3035,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
     return n;
 }
 
-/* Call the kernels on the logits of an array, a piece at a time. */
+/* The kernels want plain floats: x [SAMPI_TILE] = the logits from `at` on. Returns how many, at most a tile. */
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
@@ -2956,78 +3043,257 @@ static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, flo
     return n;
 }
 
+/* The sums with weights relative to a maximum that the array may not contain: typical's search on the fast path sums
+   parts of a row. */
 static sampi_sums sampi_sum_to(const samp_token_data_array *cur, float max)
 {
-    sampi_sums r = { max, 0, 0, 0, 0 };
+    sampi_sums sums = { max, 0, 0, 0, 0 };
     float x[SAMPI_TILE];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->sums(x, n, 1.0f, r.max, INFINITY, true, &r);
+        sampi_use()->sums(x, n, 1.0f, sums.max, INFINITY, true, &sums);
     }
-    return r;
+    return sums;
 }
 
+/* What nearly every sampler begins with: the maximum, how many are unmasked, and the sums that make probabilities. */
 static sampi_sums sampi_sum(const samp_token_data_array *cur)
 {
     return sampi_sum_to(cur, cur->data[sampi_argmax(cur)].logit);
 }
 
-/* The entropy in nats: ln Z + s / z. */
-static double sampi_entropy(const sampi_sums *r)
+/* The entropy in nats: ln Z + s / z, since -ln p = ln Z + (max - l). */
+static double sampi_entropy(const sampi_sums *sums)
 {
-    return sampi_ln((double)r->z / (double)SAMPI_ONE) + (double)r->s / (double)r->z;
+    return sampi_ln((double)sums->z / (double)SAMPI_ONE) + (double)sums->s / (double)sums->z;
 }
 
-/* p of all candidates, by the sums of the row. */
-static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *r)
+/* Write p of all candidates. The sums may be those of a larger row: a cut tells p as it was before. */
+static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 {
     float x[SAMPI_TILE], p[SAMPI_TILE + 16];
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
-        sampi_use()->probs(x, n, r->max, (double)r->z, p);
+        sampi_use()->probs(x, n, sums->max, (double)sums->z, p);
         for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
 }
 
-/* Sort until the first k in order hold the mass `need` and at least min_keep tokens, and keep these. */
-static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *o, const sampi_sums *r, uint64_t need,
-                            size_t min_keep)
+/* ---- cuts ---- */
+
+/* The end of every cut: a new, smaller size. What was selected may be gone. */
+static void sampi_resize(samp_token_data_array *cur, size_t size)
 {
-    size_t keep = 0, least = min_keep < r->n ? min_keep : r->n;
+    if (size != cur->size) cur->selected = -1;
+    cur->size = size;
+}
+
+/* Keep the first k in order, and in order. */
+static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
+{
+    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
+    sampi_resize(cur, k);
+    cur->sorted = true;
+}
+
+/* Keep the tokens with l >= floor where they are; but if these are fewer than min_keep, or none, the first min_keep
+   (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
+static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
+{
+    size_t count = 0, kept = 0;
+    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= floor;
+    if (count < min_keep || count == 0) {
+        if (min_keep == 0) min_keep = 1;
+        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size);
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
+        if ((double)cur->data[i].logit >= floor) cur->data[kept++] = cur->data[i];
+    sampi_resize(cur, kept);
+}
+
+/* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
+   not enough. */
+static size_t sampi_prefix_with_mass(const samp_token_data_array *cur, size_t k, float max, uint64_t required,
+                                     size_t min_keep)
+{
+    uint64_t mass = 0;
+    for (size_t i = 0; i < k; i++) {
+        mass += sampi_weight(max, cur->data[i].logit);
+        if (mass >= required && i + 1 >= min_keep) return i + 1;
+    }
+    return 0;
+}
+
+/* The cut of top_p and typical: keep the shortest beginning of the order that holds the mass `required` (at most
+   sums->z) and at least min_keep tokens, and set p. Most nuclei are short, so 64 are sorted first, and eight times as
+   many until they are enough. */
+static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order, const sampi_sums *sums,
+                            uint64_t required, size_t min_keep)
+{
+    size_t keep = 0;
+    if (min_keep > sums->n) min_keep = sums->n;
     for (size_t k = 64; keep == 0; k *= 8) {
-        if (k > r->n) k = r->n;
-        sampi_sort(o, cur, k);
-        uint64_t mass = 0;
-        for (size_t i = 0; i < k && keep == 0; i++) {
-            mass += sampi_weight(r->max, cur->data[i].logit);
-            if (mass >= need && i + 1 >= least) keep = i + 1;
-        }
-        if (k == r->n) break; /* need <= z, so the last round always finds it */
+        if (k > sums->n) k = sums->n; /* the last round: all unmasked tokens together have the mass sums->z */
+        sampi_sort(order, cur, k);
+        keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
     sampi_resize(cur, keep);
-    sampi_set_p(cur, r);
-    cur->sorted = !o->score;
+    sampi_set_p(cur, sums);
+    cur->sorted = !order->score;
 }
 
 /* ================================================================================================= >>sampler
-   The object behind every samp_sampler. A sampler is one heap block: this record, then up to four arrays ("parts")
-   found by their offset, so that a copy of the bytes is a clone. Chains also own their members, and whatever
-   samp_sample was called on owns the array of candidates. */
+   The object behind every samp_sampler, and the two tables from which all that the library knows of a kind of sampler
+   follows. In: a kind and its numbers, from a constructor (>>params). Out: the object, checked and complete.
+
+   A sampler is one heap block: the record sampi_sampler, then up to four arrays ("parts") found by their offset, so
+   that a copy of the bytes is a clone (only chains hold pointers to memory of their own: members and prev). What
+   samp_sample was called on also owns the workspace, sampi_work. The one thing to know: settings never change after
+   the making; what a draw changes is in `now`, which is put back if the draw fails, and what accepting changes comes
+   after all that can fail. */
 
 typedef struct sampi_sampler sampi_sampler;
-typedef struct sampi_text sampi_text;
 
-typedef struct sampi_kind {
-    const char *name;
-    uint32_t draws;                                         /* its number in Philox's counter; 0: draws nothing */
-    bool selects;                                           /* a token: meant to be the last of a chain */
-    int (*apply)(sampi_sampler *, samp_token_data_array *); /* canonical arithmetic */
-    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
-    void (*accept)(sampi_sampler *, samp_token);           /* or NULL */
-    void (*reset)(sampi_sampler *);                        /* or NULL: nothing beyond the random source */
-    void (*build)(sampi_sampler *);                        /* fill the parts of a new sampler, or NULL */
-    void (*describe)(const sampi_sampler *, sampi_text *); /* its parameters, or NULL */
+typedef struct sampi_row sampi_row; /* >>fast */
+typedef struct sampi_io sampi_io;   /* >>state */
+
+/* ---- the table of samplers ----
+
+   One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
+   sampler is called, told, checked, saved and made from samp_params, and which way it takes. A new sampler is a row
+   with its fields, its definition and constructor, its fast function, its step in sampling_gpu.h, and a test; what is
+   forgotten does not compile. The order of the rows is the default order of a chain.
+
+     id       SAMPI_<id>, what s->kind is
+     name     what samp_name says
+     draws    its number in Philox's counter, 0: it draws nothing. It is part of what decides a token: never change one.
+     step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
+     flags    below
+     off      of a sampler s: do its values switch it off?
+     hooks    what it has beyond numbers
+     apply    its meaning, step by step; then the same in llama.cpp's arithmetic
+     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
+/* clang-format off */
+#define SAMPI_KINDS(X) \
+    X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
+      SAMPI_KEEPS_P, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
+    X(PENALTIES, "penalties", 0, 'e', "penalties", \
+      SAMPI_KEEPS_P, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
+      s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
+      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
+    X(DRY, "dry", 0, 'd', "dry", \
+      SAMPI_KEEPS_P, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
+    X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
+      SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma) \
+    X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
+      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k) \
+    X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
+      SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
+    X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
+      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
+    X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
+      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
+    X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
+      SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+    X(XTC, "xtc", 2, 'x', "xtc", \
+      0, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
+    X(TEMP, "temp", 0, 0, "", \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
+    X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
+    X(SOFTMAX, "softmax", 0, 0, "", \
+      SAMPI_ONLY_SHOWS, false, &SAMPI_NO_HOOKS, \
+      sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
+    X(GREEDY, "greedy", 0, 0, "", \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy) \
+    X(DIST, "dist", 1, 0, "", \
+      SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist) \
+    X(MIROSTAT, "mirostat", 3, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat) \
+    X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2) \
+    X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
+      SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p) \
+    X(CHAIN, "chain", 0, 0, "", \
+      0, false, &SAMPI_CHAIN_HOOKS, \
+      NULL, NULL, NULL) \
+    X(CUSTOM, "custom", 0, 0, "", \
+      0, false, &SAMPI_NO_HOOKS, \
+      NULL, NULL, NULL)
+/* clang-format on */
+
+typedef enum sampi_kind {
+#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
+    SAMPI_KINDS(SAMPI_KIND_ID)
+#undef SAMPI_KIND_ID
+        SAMPI_N_KINDS
 } sampi_kind;
+
+enum {
+    SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
+    SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
+    SAMPI_DROPS = 4,        /* masked tokens are removed */
+    SAMPI_SORTS = 8,        /* what it leaves is in order */
+    SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
+    SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
+    SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
+    SAMPI_IF_ON = 128       /* in the default order only if its values switch it on */
+};
+
+/* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
+     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler is
+     to
+                be made of it; else what takes a walk over the vocabulary is left out
+     build      fill the parts of a new sampler
+     settings   the parts' share of the fingerprint
+     accept     a token was chosen;  reset: the state as new
+     state      the state to bytes, or back (>>state)
+     take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
+                only the chain's samp_prev tells what was accepted */
+typedef struct sampi_hooks {
+    void (*prepare)(sampi_sampler *, bool make);
+    void (*build)(sampi_sampler *);
+    void (*settings)(const sampi_sampler *, uint64_t *hash);
+    void (*accept)(sampi_sampler *, samp_token);
+    void (*reset)(sampi_sampler *);
+    void (*state)(sampi_sampler *, sampi_io *);
+    void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
+} sampi_hooks;
+
+/* A row of the table, as the library reads it. */
+typedef struct sampi_traits {
+    const char *name;
+    uint32_t draws;
+    char letter;
+    const char *step;
+    unsigned flags;
+    const sampi_hooks *hooks; /* never NULL */
+    int (*apply)(sampi_sampler *, samp_token_data_array *);
+    int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
+    int (*fast)(sampi_row *, sampi_sampler *);
+} sampi_traits;
+
+/* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
+static const sampi_traits *sampi_traits_of(sampi_kind kind);
+
+/* ---- the record ---- */
 
 /* What apply may change; kept before each call, put back if it fails. */
 typedef struct sampi_state {
@@ -3037,12 +3303,14 @@ typedef struct sampi_state {
     uint64_t drawn;     /* mt19937 outputs so far */
 } sampi_state;
 
-/* The last `cap` tokens; the array is part 0 of a sampler (or a chain's prev). */
+/* The last `cap` tokens, of which `size` are there; head: where the next one goes. The array itself is part 0 of
+   penalties and dry, and prev of a chain. */
 typedef struct sampi_ring {
     uint32_t cap, size, head;
 } sampi_ring;
 
-/* A token and a number that belongs to it. */
+/* A token and a number that belongs to it: how often it is in a window (penalties), or how long the repetition is that
+   it would continue (dry). */
 typedef struct sampi_count {
     samp_token token;
     int32_t count;
@@ -3066,12 +3334,13 @@ typedef struct sampi_chain {
     sampi_ring ring;
 } sampi_chain;
 
-/* What samp_sample works in: one heap block. */
+/* The logit that a token has in place of the one in a dense row (>>fast). */
 typedef struct sampi_change {
     samp_token id;
     float x;
 } sampi_change;
 
+/* What samp_sample works in: one heap block, made by samp_reserve. Who may write what, and when, is told in >>fast. */
 typedef struct sampi_work {
     void *block;
     size_t n;                   /* the vocabulary it is for */
@@ -3085,24 +3354,24 @@ typedef struct sampi_work {
 } sampi_work;
 
 struct sampi_sampler {
-    samp_sampler base; /* must be first */
-    const sampi_kind *kind;
+    samp_sampler base; /* must be first: what users hold is a pointer to it */
+    sampi_kind kind;
     int status;        /* what was wrong with the parameters, */
     const char *field; /* and with which */
     bool off;          /* a disabled value: does nothing */
     samp_rng_kind rng;
-    uint64_t seed, position;
-    sampi_sampler *owner; /* the chain it is in, or NULL */
-    size_t serial;        /* no other sampler has it; */
-    uint64_t n_edits;     /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;      /* its row in the batch under way */
+    uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
+    sampi_sampler *owner;    /* the chain it is in, or NULL */
+    size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
+    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch;  /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
-    sampi_state now, before;
-    sampi_work work;              /* of the sampler that samp_sample was called on */
-    size_t part[4], part_size[4]; /* offsets from the record's start, and bytes */
+    sampi_state now, before;         /* before: as the draw under way found it */
+    sampi_work work;                 /* of the sampler that samp_sample was called on */
+    size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
         struct {
             float p;
@@ -3133,13 +3402,14 @@ struct sampi_sampler {
             const samp_logit_bias *from;
         } bias; /* part 0: samp_logit_bias [n] */
         struct {
+            int32_t last_n;
             float repeat, freq, present;
             sampi_ring ring;
             uint32_t n;
         } penalties; /* part 0: ring, 1: counts [n], room for ring.cap */
         struct {
             float multiplier, base;
-            int32_t allowed;
+            int32_t allowed, last_n, n_ctx_train;
             sampi_ring ring;
             const samp_vocab *vocab;
             const char *const *from;
@@ -3150,55 +3420,189 @@ struct sampi_sampler {
     } u;
 };
 
+/* ---- the fields of the samplers ----
+
+   The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
+   of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
+
+typedef enum sampi_type {
+    SAMPI_FLOAT,
+    SAMPI_INT32,
+    SAMPI_SIZE /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+} sampi_type;
+
+enum {
+    SAMPI_OPEN = 1,       /* the low end of the range is not in it */
+    SAMPI_OR_ZERO = 2,    /* 0 is, besides */
+    SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
+    SAMPI_IF_LAST = 8,    /* told only if the field before was */
+    SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
+};
+
+typedef struct sampi_field {
+    sampi_kind kind;
+    sampi_type type;
+    const char *param; /* what samp_status calls it, */
+    size_t from;       /* and where samp_params has it; SAMPI_NOWHERE: it has not */
+    size_t at;         /* in a sampler */
+    double usual;      /* the default */
+    double lo, hi;     /* the range, both ends in it */
+    unsigned how;
+    const char *told; /* what samp_describe calls it, or NULL */
+} sampi_field;
+
+#define SAMPI_NOWHERE    (~(size_t)0)
+#define SAMPI_MAX_WINDOW (1 << 22) /* tokens in the windows of penalties and dry */
+
+/* clang-format off */
+#define SAMPI_FIELD(kind, type, param, member, usual, lo, hi, how, told) \
+    { SAMPI_##kind, SAMPI_##type, #param, offsetof(samp_params, param), offsetof(sampi_sampler, u.member), \
+      usual, lo, hi, how, told }
+#define SAMPI_FIXED(kind, type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
+    { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
+#define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
+
+static const sampi_field SAMPI_FIELDS[] = {
+    SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
+    SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
+
+    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
+    SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
+
+    SAMPI_FIELD(DRY, FLOAT, dry_multiplier, dry.multiplier, 0, 0, FLT_MAX, 0, "multiplier"),
+    SAMPI_FIELD(DRY, FLOAT, dry_base, dry.base, 1.75, 1, FLT_MAX, 0, "base"),
+    SAMPI_FIELD(DRY, INT32, dry_allowed_length, dry.allowed, 2, 0, INT32_MAX, 0, "allowed_length"),
+    SAMPI_FIELD(DRY, INT32, dry_penalty_last_n, dry.last_n, -1, -1, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(DRY, INT32, n_ctx_train, dry.n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW, SAMPI_PASSING, NULL),
+
+    SAMPI_FIELD(TOP_N_SIGMA, FLOAT, top_n_sigma, sigma.n, -1, -FLT_MAX, FLT_MAX, 0, "n"),
+    SAMPI_FIELD(TOP_K, INT32, top_k, top_k.k, 40, INT32_MIN, INT32_MAX, 0, "k"),
+    SAMPI_FIELD(TAIL_FREE, FLOAT, tfs_z, cut.p, 1, 0, 1, SAMPI_OPEN, "z"),
+    SAMPI_MIN_KEEP(TAIL_FREE, cut.min_keep),
+    SAMPI_FIELD(TYPICAL, FLOAT, typ_p, cut.p, 1, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(TYPICAL, cut.min_keep),
+    SAMPI_FIELD(TOP_P, FLOAT, top_p, cut.p, 0.95, 0, 1, SAMPI_OPEN, "p"),
+    SAMPI_MIN_KEEP(TOP_P, cut.min_keep),
+    SAMPI_FIELD(MIN_P, FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
+    SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
+    SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
+    SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
+    SAMPI_MIN_KEEP(XTC, xtc.min_keep),
+
+    SAMPI_FIELD(TEMP, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIXED(TEMP, FLOAT, dynatemp_range, temp.delta, 0, 0, 0, NULL), /* temp is temp_ext without a range, */
+    SAMPI_FIXED(TEMP, FLOAT, dynatemp_exponent, temp.exponent, 1, 1, 1, NULL), /* also in the fingerprint */
+    SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
+    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
+    SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+
+    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIELD(MIROSTAT, INT32, n_vocab, mirostat.n_vocab, 0, 1, INT32_MAX, 0, NULL),
+    SAMPI_FIXED(MIROSTAT, INT32, mirostat_m, mirostat.m, 100, 2, INT32_MAX, "m"),
+    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
+    SAMPI_FIELD(MIROSTAT_V2, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
+    SAMPI_FIXED(MIROSTAT_V2, INT32, n_vocab, mirostat.n_vocab, 0, 0, 0, NULL), /* not used: in the fingerprint only */
+    SAMPI_FIXED(MIROSTAT_V2, INT32, mirostat_m, mirostat.m, 0, 0, 0, NULL),
+
+    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_target, adaptive.target, -1, -FLT_MAX, 1, 0, "target"),
+    SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
+};
+/* clang-format on */
+#define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
+
+/* As a double, which holds floats and int32 exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+{
+    const char *at = (const char *)s + f->at;
+    switch (f->type) {
+        case SAMPI_FLOAT: return (double)*(const float *)(const void *)at;
+        case SAMPI_INT32: return (double)*(const int32_t *)(const void *)at;
+        case SAMPI_SIZE: break;
+    }
+    return (double)*(const size_t *)(const void *)at;
+}
+
+/* Its bytes: in a sampler, or in samp_params, where it has the same type. */
+static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
+
+/* Write the default of a field to where it stands, in a sampler or in samp_params. */
+static void sampi_field_reset(const sampi_field *f, void *to)
+{
+    float x = (float)f->usual;
+    int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
+    size_t n = 0;
+    switch (f->type) {
+        case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
+        case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
+        case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
+    }
+}
+
+/* ---- the record's parts, and its owners ---- */
+
+/* Part i, to read or to write: whoever has the sampler has its parts. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
-static bool sampi_is_custom(const sampi_sampler *s);
-static bool sampi_is_chain(const sampi_sampler *s);
+static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
+static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* s has changed, and so have the chains it is in: these may have members at work in several threads. */
+/* Every public function that changes s calls this first. s has changed, and so have the chains it is in; these may have
+   members at work in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as
+   the number stays. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
 }
 
+/* A number that no sampler of this process had before. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
     return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
 }
 
+/* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
+   but there always, since samp_set_rng must not allocate. */
+static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* The random source at the seed. Only samplers that draw have one; it is their part 0. */
+/* The random source back to the seed. Philox has no state but the position. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
-    if (s->kind->draws && s->rng == SAMP_RNG_MT19937 && s->part_size[0])
-        sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
+    if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
+/* All state as in a new sampler: what samp_reset and the making have in common. */
 static void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
     s->now.pending = -1;
     s->now.pending_p = 0.0f;
     sampi_seed(s);
-    if (s->kind->reset) s->kind->reset(s);
+    if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* ---- making: a sampler is described in a local record t, checked, then moved to the heap --------------------- */
+/* ---- making: a sampler is described in a local record t, checked, then moved to the heap ---- */
 
-static sampi_sampler sampi_blank(const sampi_kind *kind)
+/* A record with every field at its default. */
+static sampi_sampler sampi_blank(sampi_kind kind)
 {
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
-    if (kind->draws) t.part_size[0] = sizeof(sampi_mt);
+    if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
+        if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
     return t;
 }
 
-/* The first failed need decides. */
+/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails decides,
+   as samp_status promises one field. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -3206,16 +3610,44 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-static void sampi_require_in(sampi_sampler *t, float x, bool in_range, const char *field)
+/* Do its values switch it off? As the rows of the table say. */
+static bool sampi_is_off(const sampi_sampler *s)
 {
-    sampi_require(t, x == x, SAMP_E_NAN, field);
-    sampi_require(t, in_range, SAMP_E_RANGE, field);
+    switch (s->kind) {
+#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                         \
+    case SAMPI_##id: return off;
+        SAMPI_KINDS(SAMPI_KIND_OFF)
+#undef SAMPI_KIND_OFF
+        case SAMPI_N_KINDS: break;
+    }
+    return false;
+}
+
+/* All that can be wrong with a record, its parts' sizes, and whether it is off. `make`: a sampler is to be made of it,
+   so what takes a walk over the vocabulary is asked too; samp_check_params does without. */
+static void sampi_prepare(sampi_sampler *t, bool make)
+{
+    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
+        double x = sampi_field_value(t, f);
+        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
+        bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
+        sampi_require(t, x == x, SAMP_E_NAN, f->param);
+        sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+    }
+    if (!t->status && hooks->prepare) hooks->prepare(t, make);
+    if (!t->status) t->off = sampi_is_off(t);
 }
 
 static const samp_sampler_i *sampi_builtin(void);
 
+/* The record t moves to the heap: one block with its parts behind it. A record with an error becomes a sampler too, one
+   that carries it and has no parts. NULL: no memory. */
 static samp_sampler *sampi_new(const sampi_sampler *t)
 {
+    const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     size_t size = sampi_round_up(sizeof *t), part[4];
     for (int i = 0; i < 4; i++) {
         part[i] = size;
@@ -3230,12 +3662,19 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
     if (s->status) memset(s->part_size, 0, sizeof s->part_size);
     if (!s->base.iface) {
         s->base.iface = sampi_builtin();
-        s->base.ctx = s;
+        s->base.ctx = s; /* of a custom sampler it is the user's */
     }
     if (s->status) return &s->base;
-    if (s->kind->build) s->kind->build(s);
+    if (hooks->build) hooks->build(s);
     sampi_reset_state(s);
     return &s->base;
+}
+
+/* The end of every constructor. */
+static samp_sampler *sampi_init(sampi_sampler *t)
+{
+    sampi_prepare(t, true);
+    return sampi_new(t);
 }
 
 /* ---- windows of accepted tokens ------------------------------------------------------------------------------ */
@@ -3246,7 +3685,7 @@ static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, ui
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Returns the token that falls out, or -1. */
+/* Put x in, the newest. Returns the token that falls out, or -1 (of a window of 0, x itself). */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -3260,7 +3699,8 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     return old;
 }
 
-/* Where a token is, or belongs, among n records in order of their first members, tokens; size: bytes of a record. */
+/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
+   record. One search for all lists: counts, breakers' heads, changes of a row. */
 SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
 {
     size_t lo = 0, hi = n;
@@ -3293,8 +3733,9 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Change the logits of the tokens in a list: at once if they all stand at data[id], else by looking up each
-   candidate. */
+/* Change the logits of the tokens in a list, for penalties and dry: at once if they all stand at data[id], as in an
+   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
+   others. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -3313,9 +3754,18 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 }
 
 /* ================================================================================================== >>logits
-   Samplers that change logits of a few tokens. */
+   Samplers that change logits of a few tokens: logit_bias, penalties, dry. Each keeps a short list of tokens, changes
+   their logits, and leaves the array unsorted. A token that is masked stays masked (only a bias of -infinity masks
+   more), and what overflows becomes +-FLT_MAX, so that a row of numbers stays one.
 
-/* ---- logit_bias ---- */
+   Of each sampler: build fills its parts once, when it is made (the constructor's pointers are gone afterwards);
+   reset and accept are the only ones that change its window of tokens; apply does the step on an array; change is the
+   new logit of one token. The fast path and the GPU take the lists and the changes from here (sampi_penalties_list,
+   sampi_dry_list, sampi_bias_change, ...), so a token's new logit is computed in one way only.
+
+   The one thing to know: the lists are sorted by token, and sampi_patch relies on it. */
+
+/* ---- logit_bias: part 0 is the list, as given ---- */
 
 static void sampi_logit_bias_build(sampi_sampler *s)
 {
@@ -3325,13 +3775,12 @@ static void sampi_logit_bias_build(sampi_sampler *s)
 
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
+/* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
 static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
     for (int32_t i = 0; i < s->u.bias.n; i++) {
-        size_t at = (size_t)bias[i].token;
-        if (at >= cur->size || cur->data[at].id != bias[i].token)
-            for (at = 0; at < cur->size && cur->data[at].id != bias[i].token;) at++;
+        size_t at = sampi_find_candidate(cur, bias[i].token);
         if (at == cur->size || sampi_masked(cur->data[at].logit)) continue;
         cur->data[at].logit = sampi_bias_change(cur->data[at].logit, bias[i].bias);
     }
@@ -3339,7 +3788,7 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- penalties ---- */
+/* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
 
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
@@ -3348,22 +3797,31 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
+/* The counts follow the window, so that apply need not look at the window at all. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
     sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
     if (old >= 0) {
         uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
-        if (--list[i].count == 0) memmove(&list[i], &list[i + 1], (--s->u.penalties.n - i) * sizeof *list);
+        list[i].count--;
+        if (list[i].count == 0) {
+            s->u.penalties.n--;
+            memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+        }
     }
     sampi_count_at(list, &s->u.penalties.n, token)->count++;
 }
 
+/* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
+   subtraction itself; rounded, since the sum must not become an fma. */
 static float sampi_penalties_fall(const sampi_sampler *s, const sampi_count *entry)
 {
     return sampi_roundf((float)entry->count * s->u.penalties.freq) + s->u.penalties.present;
 }
 
+/* The repetition penalty divides what is above 0 and multiplies what is below (Hugging Face's rule for CTRL's
+   penalty), so that with repeat > 1 it always makes a token less likely. */
 static float sampi_penalties_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     if (sampi_masked(l)) return l;
@@ -3377,27 +3835,56 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- dry ---- */
+/* ---- dry ("don't repeat yourself") ----
+   A token that would make the end of the text repeat something longer than `allowed` tokens loses multiplier *
+   base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
+   then heads.
+
+   A breaker is a text across which no repetition is seen ("\n", or a word before each speaker's turn). In tokens it
+   may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
+   a beginning of one; its tail is what remains of the breaker, in tokens. */
 
 #define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
 #define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
-/* Text to tokens by the vocabulary's tokenizer, or by greedy longest match: how many, or -1 if no tokens spell it. */
+static size_t sampi_breaker_length(const char *text)
+{
+    size_t n = strlen(text);
+    return n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX;
+}
+
+/* The longest token that text [n] begins with, and its length in *n_best (0: none). */
+static samp_token sampi_longest_token(const samp_vocab *v, const char *text, size_t n, size_t *n_best)
+{
+    samp_token best = -1;
+    *n_best = 0;
+    for (samp_token t = 0; t < v->n_vocab; t++) {
+        size_t len;
+        const char *bytes = v->token_bytes(v, t, &len);
+        if (len <= *n_best || len > n || memcmp(bytes, text, len) != 0) continue;
+        *n_best = len;
+        best = t;
+    }
+    return best;
+}
+
+/* A tail's text to tokens, by the vocabulary's tokenizer or by greedy longest match: out [<= n_max] and how many, or
+   -1 if no tokens spell it. What is longer than n_max is cut off. */
 static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, samp_token *out, int32_t n_max)
 {
-    int32_t n_out = v->tokenize ? v->tokenize(v, text, n, out, n_max) : 0;
-    if (v->tokenize) return n_out > 0 ? n_out : -1;
+    int32_t n_out = 0;
+    if (v->tokenize) {
+        n_out = v->tokenize(v, text, n, out, n_max);
+        return n_out > 0 ? n_out : -1;
+    }
     while (n > 0 && n_out < n_max) {
-        size_t best = 0;
-        for (samp_token t = 0; t < v->n_vocab; t++) {
-            size_t len;
-            const char *bytes = v->token_bytes(v, t, &len);
-            if (len <= best || len > n || memcmp(bytes, text, len) != 0) continue;
-            best = len;
-            out[n_out] = t;
-        }
-        if (best == 0) return -1;
-        n_out++, text += best, n -= best;
+        size_t len;
+        samp_token token = sampi_longest_token(v, text, n, &len);
+        if (len == 0) return -1;
+        out[n_out] = token;
+        n_out++;
+        text += len;
+        n -= len;
     }
     return n_out;
 }
@@ -3409,9 +3896,19 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
+static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
+{
+    if (heads) {
+        heads[n].token = token;
+        heads[n].tail = tail;
+    }
+    return n + 1;
+}
+
 /* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
-   in order of ids. tails_before: how many tails the breakers before this one have; one for each proper suffix of a
-   breaker. heads may be NULL to count only. */
+   in order of ids, and return how many. tails_before: how many tails the breakers before this one have; one for each
+   proper suffix of a breaker. The constructor calls it with heads NULL to count, for it walks over the whole
+   vocabulary and the room must be known; sampi_dry_build then lets it fill them. */
 static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers, sampi_head *heads)
 {
     size_t n = 0;
@@ -3420,17 +3917,13 @@ static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, s
         const char *bytes = v->token_bytes(v, t, &len);
         int32_t tails_before = 0;
         for (size_t b = 0; b < n_breakers; b++) {
-            size_t n_text = strlen(breaker[b]);
-            if (n_text > SAMPI_BREAKER_MAX) n_text = SAMPI_BREAKER_MAX;
+            size_t n_text = sampi_breaker_length(breaker[b]);
             if (sampi_contains(bytes, len, breaker[b], n_text)) {
-                if (heads) heads[n].token = t, heads[n].tail = -1;
-                n++;
+                n = sampi_add_head(heads, n, t, -1);
             } else {
-                for (size_t k = 1; k < n_text && k <= len; k++) {
-                    if (memcmp(bytes + len - k, breaker[b], k) != 0) continue;
-                    if (heads) heads[n].token = t, heads[n].tail = tails_before + (int32_t)k - 1;
-                    n++;
-                }
+                for (size_t k = 1; k < n_text && k <= len; k++)
+                    if (memcmp(bytes + len - k, breaker[b], k) == 0)
+                        n = sampi_add_head(heads, n, t, tails_before + (int32_t)k - 1);
             }
             tails_before += (int32_t)n_text - 1;
         }
@@ -3438,18 +3931,20 @@ static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, s
     return n;
 }
 
+/* [n_heads], sorted by token: behind the tails in part 3. */
 static sampi_head *sampi_dry_head(const sampi_sampler *s)
 {
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
 static void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
     for (size_t b = 0; b < s->u.dry.n_from; b++) {
         const char *text = s->u.dry.from[b];
-        size_t n = strlen(text) < SAMPI_BREAKER_MAX ? strlen(text) : SAMPI_BREAKER_MAX;
+        size_t n = sampi_breaker_length(text);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
@@ -3464,66 +3959,95 @@ static void sampi_dry_accept(sampi_sampler *s, samp_token token)
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
 }
 
+/* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
+static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
+{
+    return sampi_ring_at(&s->u.dry.ring, (const samp_token *)sampi_part(s, 0), (uint32_t)back);
+}
+
 /* The first head with this token; heads are sorted by token. */
 static size_t sampi_dry_find(const sampi_sampler *s, samp_token token)
 {
     return sampi_find_token(sampi_dry_head(s), sizeof(sampi_head), s->u.dry.n_heads, token);
 }
 
-/* How many tokens back a repetition may reach: to behind the nearest breaker. */
-static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+/* Do the tokens after the one `back` places ago go on with this tail? */
+static bool sampi_dry_tail_follows(const sampi_sampler *s, const sampi_tail *tail, int32_t back)
 {
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    for (int32_t k = 0; k < tail->n; k++)
+        if (tail->token[k] != sampi_dry_token(s, back - 1 - k)) return false;
+    return true;
+}
+
+/* The length of the longest tail that a breaker beginning `back` places ago has there: 0 if the token contains one,
+   -1 if none is complete. */
+static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
+{
     const sampi_head *head = sampi_dry_head(s);
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
-    const sampi_ring *ring = &s->u.dry.ring;
-    for (int32_t i = 0; i < n; i++) {
-        samp_token t = sampi_ring_at(ring, token, (uint32_t)i);
-        int32_t longest = -1;
-        for (size_t h = sampi_dry_find(s, t); h < s->u.dry.n_heads && head[h].token == t; h++) {
-            int32_t len = head[h].tail < 0 ? 0 : tail[head[h].tail].n, k = 0;
-            if (len <= longest || len > i) continue; /* a tail that no tokens spell has length -1 */
-            while (k < len && tail[head[h].tail].token[k] == sampi_ring_at(ring, token, (uint32_t)(i - 1 - k))) k++;
-            if (k == len) longest = len;
-        }
-        if (longest >= 0) return i - longest;
+    samp_token token = sampi_dry_token(s, back);
+    int32_t longest = -1;
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        bool whole = head[h].tail < 0;
+        int32_t len = whole ? 0 : tail[head[h].tail].n;
+        if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
+        if (whole || sampi_dry_tail_follows(s, &tail[head[h].tail], back)) longest = len;
+    }
+    return longest;
+}
+
+/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
+{
+    for (int32_t back = 0; back < n; back++) {
+        int32_t tail = sampi_dry_breaker_at(s, back);
+        if (tail >= 0) return back - tail;
     }
     return n;
 }
 
-/* z[k] = the length of the common suffix of the window and the window k tokens ago, at most limit (Z algorithm). */
-static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *z)
+/* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
+   the Z algorithm (Gusfield 1997) over the text read from its end, n steps in all. What it has matched farthest,
+   [left, right), equals the newest right - left tokens, so inside of it a length found before can be taken over. */
+static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, int32_t *length)
 {
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
-    const sampi_ring *ring = &s->u.dry.ring;
-    for (int32_t k = 1, left = 0, right = 0; k < n; k++) { /* [left, right) matches the newest right - left tokens */
-        int32_t len = k < right ? z[k - left] : 0;
-        if (k < right && len < right - k) {
-            z[k] = len;
+    int32_t left = 0, right = 0;
+    for (int32_t k = 1; k < n; k++) {
+        if (k < right && length[k - left] < right - k) {
+            length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n &&
-               sampi_ring_at(ring, token, (uint32_t)end) == sampi_ring_at(ring, token, (uint32_t)(end - k)))
-            end++;
-        left = k, right = end;
-        z[k] = end - k < limit ? end - k : limit;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        left = k;
+        right = end;
+        length[k] = end - k < limit ? end - k : limit;
     }
 }
 
-static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+/* Is this token a breaker itself? It is never punished then. */
+static bool sampi_dry_is_breaker(const sampi_sampler *s, samp_token token)
 {
     const sampi_head *head = sampi_dry_head(s);
-    for (size_t h = sampi_dry_find(s, entry->token); h < s->u.dry.n_heads && head[h].token == entry->token; h++)
-        if (head[h].tail < 0) return 0.0f;  /* a breaker itself is never punished */
-    const float ln_float_max = 88.7228391f; /* base^power stays within a float */
+    for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++)
+        if (head[h].tail < 0) return true;
+    return false;
+}
+
+/* How far the logit of a token falls, entry->count = the length of what it would repeat. The power is bounded so that
+   base^power stays within a float; for the random source of llama.cpp all is computed as there. The GPU's host calls
+   it too, and sends the results. */
+static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
+{
+    if (sampi_dry_is_breaker(s, entry->token)) return 0.0f;
+    const float ln_float_max = 88.7228391f;
     float base = s->u.dry.base;
     bool llama = s->rng == SAMP_RNG_MT19937;
-    int32_t power = entry->count - s->u.dry.allowed, most = 0;
+    int32_t power = entry->count - s->u.dry.allowed, most = 0; /* 0: no bound, for base is 1 */
     if (base > 1.000001f) most = (int32_t)(llama ? ln_float_max / logf(base) : (double)ln_float_max / sampi_ln(base));
     if (most > 0 && power > most) power = most;
-    return (float)((double)s->u.dry.multiplier *
-                   (llama ? pow((double)base, (double)power) : sampi_powi(base, power)));
+    double factor = llama ? pow((double)base, (double)power) : sampi_powi(base, power);
+    return (float)((double)s->u.dry.multiplier * factor);
 }
 
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
@@ -3531,21 +4055,21 @@ static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
 }
 
-/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window] -> how
-   many. */
+/* The tokens that would lengthen a repetition, each with the length of the longest: list [at most the window], sorted
+   by token, and how many. Writes the list, which is mostly part 1, and part 2. Before each draw: by apply, or by the
+   fast path and the GPU's host in its place. */
 static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
 {
     int32_t n = (int32_t)s->u.dry.ring.size, allowed = s->u.dry.allowed;
     if (n <= allowed) return 0;
-    int32_t limit = sampi_dry_limit(s, n), *z = (int32_t *)sampi_part(s, 2);
-    const samp_token *token = (const samp_token *)sampi_part(s, 0);
+    int32_t limit = sampi_dry_limit(s, n), *length = (int32_t *)sampi_part(s, 2);
     uint32_t n_list = 0;
     if (limit < allowed) return 0;
-    sampi_dry_lengths(s, n, limit, z);
+    sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
-        if (z[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_ring_at(&s->u.dry.ring, token, (uint32_t)(k - 1)));
-        if (entry->count < z[k]) entry->count = z[k];
+        if (length[k] < allowed) continue;
+        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
+        if (entry->count < length[k]) entry->count = length[k];
     }
     return n_list;
 }
@@ -3562,10 +4086,23 @@ static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ============================================================================================== >>truncation
-   Samplers that remove tokens. */
+   Samplers that remove tokens, as the array goes through them: top_n_sigma, top_k, tail_free, typical, top_p, min_p,
+   xtc. Of each the function that its row in the table of samplers names, sampi_..._apply, and the arithmetic of its
+   threshold, which the fast path and the GPU use too. sampi_run calls it after sampi_check, and never for a sampler
+   that is off, so parameters are within their ranges here and the row has a maximum. It may change the array, nothing
+   of the sampler.
 
-/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x and
-   x^2 exact in 128 bits. */
+   Each has the same two steps: what decides (an integer mass, or a double got from one logit and constants of the
+   row), then a cut of >>array. top_n_sigma alone masks instead of cutting, as its authors do. At least one token is
+   left, always.
+
+   The one thing to know: a token is in or out by the token itself and sums over the row, never by where it stands in
+   the array. So the fast path may find the same tokens in another way. */
+
+/* ---- top_n_sigma (Tang et al. 2024) ---- */
+
+/* top_n_sigma's variance comes from integers: x = max - l in units of 2^-40 of the range's power of two, sums of x
+   and x^2 exact in 128 bits. */
 static double sampi_sigma_scale(double range)
 {
     uint64_t exponent = sampi_bits(range) >> 52; /* range < 2^(exponent - 1022) */
@@ -3577,9 +4114,11 @@ static uint64_t sampi_sigma_x(float max, float l, double scale)
     return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
-static double sampi_sigma_of(uint64_t n, sampi_u128 sum, sampi_u128 squares, double scale)
+static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
 {
-    return sqrt((double)(squares * n - sum * sum)) / ((double)n * scale);
+    sampi_u128 by_n = sampi_mul128(squares.lo, n), square = sampi_mul128(sum, sum);
+    by_n.hi += squares.hi * n;
+    return sqrt(sampi_double_of_128(sampi_sub128(by_n, square))) / ((double)n * scale);
 }
 
 /* Its cut: keep l if max - l <= the result. */
@@ -3593,14 +4132,14 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
         if (!sampi_masked(l) && l < low) low = l;
     }
     double range = (double)*max - (double)low, scale = sampi_sigma_scale(range);
-    sampi_u128 sum = 0, squares = 0;
-    uint64_t n = 0;
+    sampi_u128 squares = { 0, 0 };
+    uint64_t sum = 0, n = 0;
     if (range == 0.0) return 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         if (sampi_masked(cur->data[i].logit)) continue;
         uint64_t x = sampi_sigma_x(*max, cur->data[i].logit, scale);
         sum += x;
-        squares += (sampi_u128)x * x;
+        squares = sampi_add128(squares, sampi_mul128(x, x));
         n++;
     }
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
@@ -3619,190 +4158,125 @@ static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
-    if (k > n) k = n;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
-    cur->sorted = true;
+    sampi_cut_to_first(cur, k < n ? k : n);
     return SAMP_OK;
 }
+
+/* ---- tail_free (Bricken 2019) ----
+   In order, a_i = |p_i - 2 p_i+1 + p_i+2| is how much the curve of probabilities bends. Divided by their sum they are
+   a distribution, and the first i whose running sum exceeds z ends the row: behind it lies the flat tail. All in
+   units of weight; a sum of a_i that is next to nothing counts every a_i as the same, as the original does. */
 
 static uint64_t sampi_distance(uint64_t a, uint64_t b) { return a > b ? a - b : b - a; }
 
-/* Is the sum of a_i below 1e-6, in units of probability? */
+/* Is the sum of a_i below 1e-6, in units of probability? z: the sum of weights. */
 static bool sampi_tail_is_flat(uint64_t total, uint64_t z) { return (double)total * 1000000.0 < (double)z; }
+
+/* A walk along a sorted array: w [0] and w [1] are the weights at i and i + 1, so each is computed once. */
+typedef struct sampi_bends {
+    const samp_token_data *d;
+    float max;
+    size_t i;
+    uint64_t w[2];
+} sampi_bends;
+
+static void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
+{
+    bends->d = cur->data;
+    bends->max = max;
+    bends->i = 0;
+    bends->w[0] = sampi_weight(max, cur->data[0].logit);
+    bends->w[1] = sampi_weight(max, cur->data[1].logit);
+}
+
+/* a_i, and on to i + 1; there must be an i + 2. */
+static uint64_t sampi_bends_next(sampi_bends *bends)
+{
+    uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
+    uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
+    bends->w[0] = bends->w[1];
+    bends->w[1] = w2;
+    bends->i++;
+    return bend;
+}
+
+/* How many of the row are left, min_keep and what lies before the cut at least; all if nothing exceeds the share. */
+static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi_sums *sums, uint64_t share,
+                                   size_t min_keep)
+{
+    uint64_t total = 0, run = 0;
+    size_t last = sums->n - 2; /* the a_i are 0 .. last - 1 */
+    sampi_bends bends;
+    sampi_bends_begin(&bends, cur, sums->max);
+    while (bends.i < last) total += sampi_bends_next(&bends);
+    bool flat = sampi_tail_is_flat(total, sums->z);
+    uint64_t limit = sampi_mulhi(share, flat ? last : total);
+    sampi_bends_begin(&bends, cur, sums->max);
+    for (size_t i = 0; i < last; i++) {
+        run += flat ? 1 : sampi_bends_next(&bends);
+        if (run <= limit) continue;
+        size_t keep = i > min_keep ? i : min_keep;
+        return keep < sums->n ? keep : sums->n;
+    }
+    return sums->n;
+}
 
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    uint64_t share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
-    sampi_set_p(cur, &r);
-    if (r.n <= 2) return SAMP_OK;
-    for (int pass = 0; pass < 2; pass++) { /* the sum of a_i first, then the cut */
-        bool flat = sampi_tail_is_flat(total, r.z);
-        uint64_t w0 = sampi_weight(r.max, cur->data[0].logit), w1 = sampi_weight(r.max, cur->data[1].logit), w2;
-        for (size_t i = 0; i + 2 < r.n; i++, w0 = w1, w1 = w2) {
-            w2 = sampi_weight(r.max, cur->data[i + 2].logit);
-            uint64_t a = sampi_distance(w0 + w2, 2 * w1);
-            if (pass == 0) {
-                total += a;
-                continue;
-            }
-            run += flat ? 1 : a;
-            if (run <= sampi_mulhi(share, flat ? r.n - 2 : total)) continue;
-            if (i > min_keep) min_keep = i;
-            sampi_resize(cur, min_keep < r.n ? min_keep : r.n);
-            return SAMP_OK;
-        }
-    }
-    sampi_resize(cur, r.n);
+    sampi_set_p(cur, &sums);
+    if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
     return SAMP_OK;
 }
 
-static double sampi_typical_score(const sampi_order *o, const samp_token_data *d)
+/* ---- typical (Meister et al. 2022) and top_p (Holtzman et al. 2019) ----
+   Both keep the shortest beginning of an order that holds a mass: of the order by distance from the mean surprise,
+   more than p; of the order by logit, p at least. */
+
+/* |surprise - entropy| without ln Z, which is in both: order->max = the row's maximum, order->mean = the mean of max
+   - l under p. The fast path sorts by it too. */
+static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((o->max - (double)d->logit) - o->mean);
+    return fabs((order->max - (double)d->logit) - order->mean);
 }
 
 static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_order by_score = { sampi_typical_score, r.max, (double)r.s / (double)r.z };
-    uint64_t above = sampi_mulhi(sampi_share(s->u.cut.p), r.z);
-    sampi_keep_mass(cur, &by_score, &r, above + 1, s->u.cut.min_keep);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_order by_score;
+    by_score.score = sampi_typical_score;
+    by_score.max = sums.max;
+    by_score.mean = (double)sums.s / (double)sums.z;
+    uint64_t exceeded = sampi_mulhi(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &by_score, &sums, exceeded + 1, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &r, sampi_mass_of(sampi_share(s->u.cut.p), r.z), s->u.cut.min_keep);
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.cut.p), sums.z);
+    sampi_keep_mass(cur, &SAMPI_BY_LOGIT, &sums, required, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
-/* Keep the tokens with l >= least, in their order; but at least the first min_keep in order. */
-static void sampi_keep_above(samp_token_data_array *cur, double least, size_t min_keep)
-{
-    size_t n = sampi_unmasked(cur), count = 0;
-    if (min_keep > n) min_keep = n;
-    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= least;
-    if (count < min_keep || count == 0) {
-        count = min_keep ? min_keep : 1;
-        sampi_sort(&SAMPI_BY_LOGIT, cur, count);
-        sampi_resize(cur, count);
-        cur->sorted = true;
-        return;
-    }
-    size_t kept = 0;
-    for (size_t i = 0; i < cur->size; i++)
-        if ((double)cur->data[i].logit >= least) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
-}
+/* ---- min_p (Nguyen et al. 2024) ---- */
 
+/* p_i >= p * p_max without a sum: l >= max + ln p. */
 static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     double max = cur->data[sampi_argmax(cur)].logit;
-    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+    size_t n = sampi_unmasked(cur), min_keep = s->u.cut.min_keep;
+    sampi_keep_above(cur, max + sampi_ln(s->u.cut.p), min_keep < n ? min_keep : n);
     return SAMP_OK;
 }
 
-static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]);
-
-static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    uint64_t random[2];
-    if (cur->size < 2) return SAMP_OK;
-    sampi_random(s, 0, random);
-    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
-    sampi_sums r = sampi_sum(cur);
-    uint64_t need = sampi_mass_of(sampi_share(s->u.xtc.t), r.z);
-    size_t above = 0, least = 0; /* how many reach t; the last of them in order */
-    for (size_t i = 0; i < cur->size; i++) {
-        if (sampi_masked(cur->data[i].logit) || sampi_weight(r.max, cur->data[i].logit) < need) continue;
-        if (above++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[least], &cur->data[i])) least = i;
-    }
-    if (above < 2 || r.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    sampi_set_p(cur, &r);
-    size_t kept = 0;
-    for (size_t i = 0; i < cur->size; i++) {
-        bool out = !sampi_masked(cur->data[i].logit) && sampi_weight(r.max, cur->data[i].logit) >= need && i != least;
-        if (!out) cur->data[kept++] = cur->data[i];
-    }
-    sampi_resize(cur, kept);
-    return SAMP_OK;
-}
-
-/* ============================================================================================= >>temperature */
-
-/* Only the first in order keeps its logit. */
-static void sampi_mask_but(samp_token_data_array *cur, size_t best)
-{
-    for (size_t i = 0; i < cur->size; i++)
-        if (i != best) cur->data[i].logit = -INFINITY;
-}
-
-static void sampi_scale(samp_token_data_array *cur, float t)
-{
-    if (!(t >= SAMPI_TEMP_MIN)) {
-        sampi_mask_but(cur, sampi_argmax(cur));
-        sampi_recheck_order(cur);
-        return;
-    }
-    float r = 1.0f / t;
-    for (size_t i = 0; i < cur->size; i++)
-        if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * r);
-    sampi_recheck_order(cur);
-}
-
-static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    sampi_scale(cur, s->u.temp.t);
-    return SAMP_OK;
-}
-
-/* The temperature of temp_ext, from the entropy. */
-static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
-{
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
-    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
-}
-
-static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
-{
-    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
-}
-
-static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    float t = s->u.temp.t;
-    if (s->u.temp.delta > 0.0f) {
-        sampi_sums sums = sampi_sum(cur);
-        if (sums.n == 1) return SAMP_OK;
-        t = sampi_temp_of(s, &sums);
-    }
-    sampi_scale(cur, t);
-    return SAMP_OK;
-}
-
-/* =============================================================================================== >>selection */
-
-static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    sampi_sums r = sampi_sum(cur);
-    sampi_sort_all(cur);
-    sampi_set_p(cur, &r);
-    return SAMP_OK;
-}
-
-static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
-{
-    (void)s;
-    cur->selected = (int64_t)sampi_argmax(cur);
-    return SAMP_OK;
-}
+/* ---- random numbers of a sampler ----
+   Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
+   numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
 
 /* 128 random bits: a function of (seed, position, stream, attempt). */
 static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream, uint32_t attempt, uint64_t r[2])
@@ -3814,20 +4288,158 @@ static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream,
     r[1] = (uint64_t)out[3] << 32 | out[2];
 }
 
-/* A stream: what kind of draw, and the sampler's ordinal among its kind. */
+/* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
 static uint32_t sampi_stream(const sampi_sampler *s, uint32_t kind) { return kind << 16 | s->at_ordinal; }
 
+/* attempt: 0 for what needs two numbers only; a draw that must try again counts it up. */
 static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2])
 {
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws), attempt, r);
+    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, sampi_traits_of(s->kind)->draws), attempt, r);
 }
 
-/* The mass that a candidate has in a draw. */
+/* ---- xtc, "exclude top choices" ---- */
+
+/* Does this candidate have a probability of t, that is the mass `required`? */
+static bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+{
+    return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
+}
+
+/* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
+   min_keep, nothing is dropped. The position's number is used up either way. */
+static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2];
+    if (cur->size < 2) return SAMP_OK;
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
+    sampi_sums sums = sampi_sum(cur);
+    uint64_t required = sampi_mass_of(sampi_share(s->u.xtc.t), sums.z); /* t <= 1/2, or it would be off */
+    size_t above = 0, last = 0;
+    for (size_t i = 0; i < cur->size; i++) {
+        if (!sampi_xtc_reaches(&cur->data[i], sums.max, required)) continue;
+        if (above == 0 || sampi_before(&SAMPI_BY_LOGIT, &cur->data[last], &cur->data[i])) last = i;
+        above++;
+    }
+    if (above < 2 || sums.n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
+    sampi_set_p(cur, &sums);
+    size_t kept = 0;
+    for (size_t i = 0; i < cur->size; i++)
+        if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
+    sampi_resize(cur, kept);
+    return SAMP_OK;
+}
+
+/* ============================================================================================= >>temperature
+   temp divides the logits by T, temp_ext finds T from the row's entropy first. Nothing is dropped, and the order
+   stays, except for ties that rounding makes. A temperature of 0 (and whatever temp_ext finds below 2^-20) is greedy:
+   all but the first in order are masked.
+
+   The one thing to know: T is made into a factor 1 / T, rounded to f32, and each logit is one product rounded to f32.
+   The fast path carries that factor along instead of multiplying (sampi_row's r), so it must be the same product. */
+
+/* Mask all but the candidate at `best`. */
+static void sampi_mask_but(samp_token_data_array *cur, size_t best)
+{
+    for (size_t i = 0; i < cur->size; i++)
+        if (i != best) cur->data[i].logit = -INFINITY;
+}
+
+/* Both samplers end here. What overflows becomes +-FLT_MAX: a masked token must stay the only one at -infinity. */
+static void sampi_scale(samp_token_data_array *cur, float t)
+{
+    if (t >= SAMPI_TEMP_MIN) {
+        float factor = 1.0f / t;
+        for (size_t i = 0; i < cur->size; i++)
+            if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit * factor);
+    } else {
+        sampi_mask_but(cur, sampi_argmax(cur));
+    }
+    sampi_recheck_order(cur);
+}
+
+static int sampi_temp_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_scale(cur, s->u.temp.t);
+    return SAMP_OK;
+}
+
+/* The temperature of temp_ext (dynamic temperature, kalomaze 2023): T goes from t - delta, for a row whose entropy is
+   0, to t + delta, for the entropy ln n of n equal tokens. With the settings as arguments, as a GPU has no sampler.
+   */
+static float sampi_dynamic_temp(float t, float delta, float exponent, const sampi_sums *sums)
+{
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
+    return (float)fma((double)hi - (double)lo, power, (double)lo);
+}
+
+/* The same with a sampler's settings; the fast path calls it with its own sums. */
+static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
+{
+    return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
+}
+
+static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    float t = s->u.temp.t;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_sums sums = sampi_sum(cur);
+        if (sums.n == 1) return SAMP_OK; /* ln n = 0, and nothing to choose from */
+        t = sampi_temp_of(s, &sums);
+    }
+    sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* =============================================================================================== >>selection
+   Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
+   leaves in cur->selected the index of its candidate, and p of all that are left. Of the sampler apply changes
+   mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted (s->now.pending,
+   pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
+
+   The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
+   draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
+   taken.
+
+   The one thing to know: a draw goes by ascending id, whatever order the array is in. The order would depend on which
+   samplers have sorted, and the fast path, which does not sort, could not give the same token. */
+
+static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_sort_all(cur);
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    (void)s;
+    cur->selected = (int64_t)sampi_argmax(cur);
+    return SAMP_OK;
+}
+
+/* ---- which candidate a random number falls on ---- */
+
+/* The mass that a candidate has in a draw; `draw` is what its function needs to know. */
 typedef uint64_t (*sampi_mass)(const void *draw, const samp_token_data *candidate);
 
-/* The candidate with the smallest id such that the masses of all ids up to it sum to more than t, in an array of any
-   order: digit by digit of the id, 8 bits at a time, the highest first. */
-static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
+/* sum [256] = the masses of the candidates with ids lo .. hi, by the digit (id - lo) >> shift. */
+static void sampi_sum_digits(const samp_token_data_array *cur, sampi_mass mass, const void *draw, int64_t lo,
+                             int64_t hi, int shift, uint64_t *sum)
+{
+    const samp_token_data *d = cur->data;
+    memset(sum, 0, 256 * sizeof *sum);
+    for (size_t i = 0; i < cur->size; i++)
+        if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
+}
+
+/* The index of the candidate with the smallest id such that the masses of all ids up to it sum to more than t; t is
+   below the sum of all. Instead of sorting by id it goes digit by digit of the id, 8 bits at a time, the highest
+   first: at most four passes over an array in any order. */
+static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass mass, const void *draw, uint64_t t)
 {
     const samp_token_data *d = cur->data;
     int64_t lo = d[0].id, hi = d[0].id;
@@ -3837,15 +4449,16 @@ static size_t sampi_find_by(const samp_token_data_array *cur, sampi_mass mass, c
         if (d[i].id > hi) hi = d[i].id;
     }
     while ((hi - lo) >> shift > 255) shift += 8;
-    for (;; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
-        uint64_t sum[256] = { 0 };
-        for (size_t i = 0; i < cur->size; i++)
-            if (d[i].id >= lo && d[i].id <= hi) sum[(d[i].id - lo) >> shift] += mass(draw, &d[i]);
+    for (; shift >= 0; shift -= 8) { /* the id is in [lo, hi]; t is relative to lo */
+        uint64_t sum[256];
         int digit = 0;
-        while (sum[digit] <= t) t -= sum[digit++];
+        sampi_sum_digits(cur, mass, draw, lo, hi, shift, sum);
+        while (sum[digit] <= t) {
+            t -= sum[digit];
+            digit++;
+        }
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
-        if (shift == 0) break;
     }
     size_t i = 0;
     while (d[i].id != lo) i++;
@@ -3857,18 +4470,94 @@ static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
     return sampi_envelope(*(const float *)max, d->logit);
 }
 
+/* The proposal of sampi_draw. */
 static size_t sampi_find(const samp_token_data_array *cur, float max, uint64_t t)
 {
-    return sampi_find_by(cur, sampi_envelope_mass, &max, t);
+    return sampi_find_by_mass(cur, sampi_envelope_mass, &max, t);
 }
 
-/* The draw. With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose
-   running sum of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next
-   attempt's numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer
-   arithmetic on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the
-   proposals fail. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur);
+/* ---- the ratio test (Leviathan et al. 2023), in place of the draw ----
+   It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and nothing of it
+   is left in the residual max(0, p - q) that the token is drawn from then. So samp_verify need only compare tokens.
+   */
 
+#define SAMPI_DRAWS_RATIO 0x100 /* added to the sampler's number in the stream of its numbers */
+
+/* One row of a draft: samp_verify makes it and hands it to all samplers of a chain (s->draft). */
+typedef struct sampi_draft {
+    samp_token token;
+    const float *probs;    /* NULL: certain */
+    const samp_token *ids; /* [n_top], or NULL: dense */
+    size_t n_top;
+} sampi_draft;
+
+/* A draw from the residual, or, with draft NULL, from p. */
+typedef struct sampi_residual {
+    const sampi_draft *draft;
+    float max;
+    uint64_t z; /* the sum of weights */
+} sampi_residual;
+
+/* q(id) in units of weight: floor(q z). A token that the draft doesn't name has q = 0. */
+static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
+{
+    if (!draft->probs) return id == draft->token ? z : 0;
+    size_t i = (size_t)id;
+    if (draft->ids) {
+        for (i = 0; i < draft->n_top; i++)
+            if (draft->ids[i] == id) break;
+        if (i == draft->n_top) return 0;
+    }
+    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
+}
+
+/* As sampi_mass wants it. */
+static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+{
+    const sampi_residual *residual = (const sampi_residual *)draw;
+    uint64_t w = sampi_weight(residual->max, d->logit), q = 0;
+    if (residual->draft) q = sampi_draft_mass(residual->draft, d->id, residual->z);
+    return w > q ? w - q : 0;
+}
+
+/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
+   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R
+   their total. Sets cur->selected and nothing else. The numbers are those of a stream of its own, so that they are
+   independent of what the same position's plain draw would be. */
+static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    uint64_t random[2], total = 0;
+    sampi_sums sums = sampi_sum(cur);
+    sampi_residual residual = { s->draft, sums.max, sums.z };
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws | SAMPI_DRAWS_RATIO);
+    sampi_random_bits(s->seed, s->at_position, stream, 0, random);
+    for (size_t i = 0; i < cur->size; i++) {
+        const samp_token_data *d = &cur->data[i];
+        if (d->id == s->draft->token) {
+            uint64_t q = sampi_draft_mass(s->draft, d->id, sums.z);
+            if (sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
+                cur->selected = (int64_t)i;
+                return;
+            }
+        }
+        total += sampi_residual_mass(&residual, d);
+    }
+    if (total == 0) { /* the numbers of the draft sum to more than 1 */
+        residual.draft = NULL;
+        total = sums.z;
+    }
+    uint64_t at = sampi_mulhi(random[1], total);
+    cur->selected = (int64_t)sampi_find_by_mass(cur, sampi_residual_mass, &residual, at);
+}
+
+/* ---- the draw ---- */
+
+/* With r, v two 64-bit random numbers and Q the sum of q: propose the first token in ascending id whose running sum
+   of q exceeds floor(r Q / 2^64); accept it if floor(v (2^14 q) / 2^64) < w, else try again with the next attempt's
+   numbers. So token i comes with probability q_i / Q * w_i / (2^14 q_i), proportional to w_i. q is integer arithmetic
+   on a linear function of the logit: cheap, exact to sum, and at most 6.2 % above w, so 4 % of the proposals fail.
+   Only one exp a proposal instead of one for every token: that is what makes it worth while on the fast path, which
+   draws the same way (sampi_envelope, sampi_random). Sets cur->selected and nothing else. */
 static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->draft) {
@@ -3887,12 +4576,13 @@ static void sampi_draw(const sampi_sampler *s, samp_token_data_array *cur)
     }
 }
 
-/* Draw, and leave p. */
-static void sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
+/* Draw, leave p, and return the sums that p comes from. */
+static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_draw(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    sampi_set_p(cur, &r);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    return sums;
 }
 
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -3901,33 +4591,44 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- mirostat (Basu et al. 2020) ----
+   It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
+   Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
+   is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
+   */
+
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
-/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. */
+/* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
+   */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
     double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
     return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
+/* The only place that changes mu in a draw; the fast path calls it with its own sums. */
 static void sampi_mirostat_follow(sampi_sampler *s, double d, uint64_t z)
 {
     s->now.mu = sampi_mirostat_mu(s->now.mu, s->u.mirostat.tau, s->u.mirostat.eta, d, z);
 }
 
+/* The end of both versions, after their cuts. */
 static int sampi_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_select(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    sampi_mirostat_follow(s, (double)r.max - (double)cur->data[cur->selected].logit, r.z);
+    sampi_sums sums = sampi_select(s, cur);
+    sampi_mirostat_follow(s, (double)sums.max - (double)cur->data[cur->selected].logit, sums.z);
     return SAMP_OK;
 }
 
-/* Zipf's exponent from neighbours in order, i and i + 1: ln (p_i / p_i+1) against ln ((i + 2) / (i + 1)). */
+/* Zipf's exponent by least squares through 0, from neighbours in order, i and i + 1: b = ln (p_i / p_i+1) against t =
+   ln ((i + 2) / (i + 1)). The exponent is tb / tt. */
 typedef struct sampi_zipf {
     double tb, tt;
 } sampi_zipf;
 
+/* One pair of neighbours: their logits' difference is ln (p_i / p_i+1). In ascending i, since the sums are rounded.
+   */
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
@@ -3935,7 +4636,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     zipf->tt = fma(t, t, zipf->tt);
 }
 
-/* How many of n tokens mirostat keeps. */
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1; 1 .. n. */
 static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -3943,9 +4644,11 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
     double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    return k < (double)n ? (k >= 1.0 ? (size_t)k : 1) : n;
+    if (!(k < (double)n)) return n; /* a flat row, with an exponent near 0, asks for more than there are */
+    return k >= 1.0 ? (size_t)k : 1;
 }
 
+/* The same with a sampler's settings and mu; here and on the fast path. */
 static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, size_t n)
 {
     return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
@@ -3953,24 +4656,23 @@ static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, si
 
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m < n ? (size_t)s->u.mirostat.m : n;
+    size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
     sampi_zipf zipf = { 0.0, 0.0 };
+    if (m > n) m = n;
     sampi_sort(&SAMPI_BY_LOGIT, cur, m);
     for (size_t i = 0; i + 1 < m; i++) sampi_zipf_add(&zipf, i, cur->data[i].logit, cur->data[i + 1].logit);
-    size_t keep = sampi_zipf_keep(&zipf, s, n);
-    sampi_sort(&SAMPI_BY_LOGIT, cur, keep);
-    sampi_resize(cur, keep);
-    cur->sorted = true;
+    sampi_cut_to_first(cur, sampi_zipf_keep(&zipf, s, n));
     return sampi_mirostat_select(s, cur);
 }
 
-/* The least logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
+/* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
     double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
     return fma(-room, SAMPI_LN2, (double)max);
 }
 
+/* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
 static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 {
     return sampi_surprise_floor(s->now.mu, max, z);
@@ -3978,10 +4680,15 @@ static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_sums r = sampi_sum(cur);
-    sampi_keep_above(cur, sampi_mirostat_floor(s, r.max, (double)r.z), 1);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
     return sampi_mirostat_select(s, cur);
 }
+
+/* ---- adaptive_p (MrJackSpade) ----
+   It steers the probability of the chosen tokens to a target: logits become a function of |p - aim| that is largest
+   where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
+   the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
 
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
@@ -3992,9 +4699,11 @@ static void sampi_adaptive_p_reset(sampi_sampler *s)
 /* The target of this draw, moved against the average so far. */
 static float sampi_aim(float target, float sum, float total)
 {
-    float a = target + target - sum / total;
-    return a < 0.0f ? 0.0f : a > 1.0f ? 1.0f : a;
+    float aim = target + target - sum / total;
+    if (aim < 0.0f) return 0.0f;
+    return aim > 1.0f ? 1.0f : aim;
 }
+
 static float sampi_adaptive_p_aim(const sampi_sampler *s)
 {
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
@@ -4003,33 +4712,43 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
 /* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
 static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
 
+/* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
 {
     float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
     return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
+/* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
+   once more when the token is known. The order is lost. In both arithmetics. */
+static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    float aim = sampi_adaptive_p_aim(s);
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token_data *d = &cur->data[i];
+        float l = d->logit;
+        if (!sampi_masked(l)) d->logit = sampi_adaptive_p_logit(d->p, aim);
+        d->p = l;
+    }
+}
+
 static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
-    sampi_sums r = sampi_sum(cur);
-    float aim = sampi_adaptive_p_aim(s);
-    samp_token_data *d = cur->data;
-    sampi_set_p(cur, &r);
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
-        d[i].p = l; /* the old logit, until the token is known */
-    }
+    sampi_sums sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
+    sampi_adapt(s, cur);
     cur->sorted = false;
     sampi_draw(s, cur);
-    s->now.pending = d[cur->selected].id;
-    s->now.pending_p = (float)(sampi_exp(r.max, d[cur->selected].p) / (double)r.z);
-    r = sampi_sum(cur);
-    sampi_set_p(cur, &r);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = (float)(sampi_exp(sums.max, chosen->p) / (double)sums.z); /* p is the old logit still */
+    sums = sampi_sum(cur);
+    sampi_set_p(cur, &sums);
     return SAMP_OK;
 }
 
+/* Another token than the selected one, as after a rejected draft, teaches nothing. */
 static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 {
     if (token == s->now.pending) {
@@ -4042,42 +4761,77 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
 
 /* =================================================================================================== >>llama
    SAMP_RNG_MT19937: the samplers whose arithmetic or draws differ from the canonical ones, as llama.cpp 0.5 computes
-   them on x86-64: float sums in array order, libm's float functions, no fused multiply-add. Masked tokens stay in the
-   array. */
+   them on x86-64, so that a seed gives its tokens. sampi_run takes the row's apply_llama in place of apply; what
+   comes in and may be written is the same, and so is the meaning of each sampler: only what is not obvious from
+   >>truncation ... >>selection is said here.
 
+   The differences: float sums in array order, libm's float functions, no fused multiply-add (sampi_roundf keeps
+   products apart). Masked tokens stay in the array, with p = 0, and count for min_keep and n. Random numbers come one
+   after the other from the sampler's own std::mt19937 (its part 0), which a draw moves on; sampi_restore_state can
+   move it back.
+
+   The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
+   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
+
+/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
-static float sampi_llama_p(const sampi_llama_sums *r, float l) { return expf(l - r->max) / r->sum; }
+static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
-    sampi_llama_sums r = { cur->data[sampi_argmax(cur)].logit, 0.0f };
-    for (size_t i = 0; i < cur->size; i++) r.sum += expf(cur->data[i].logit - r.max);
-    return r;
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += expf(cur->data[i].logit - sums.max);
+    return sums;
 }
 
+/* llama_sampler_softmax_impl: p of all, after sorting or without. */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums r = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&r, cur->data[i].logit);
-    return r;
+    sampi_llama_sums sums = sampi_llama_sum(cur);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    return sums;
 }
 
-/* std::discrete_distribution over the probabilities: the first i whose running sum of p / sum reaches u. */
-static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *r)
+/* The other softmax, of dist and the end of temp_ext: p holds e^(l - max) rounded to float already, the sum is
+   double. */
+static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 {
-    double sum = 0.0, run = 0.0;
-    if (cur->size < 2) return 0;
-    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(r, cur->data[i].logit);
-    double u = sampi_mt_double(sampi_mt_of(s));
-    for (size_t i = 0; i + 1 < cur->size; i++)
-        if ((run += (double)sampi_llama_p(r, cur->data[i].logit) / sum) >= u) return i;
-    return cur->size - 1;
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
+/* Of p as it stands. A p of 0 has no part in it (llama.cpp's entropy is NaN then). */
+static float sampi_llama_entropy(const samp_token_data_array *cur)
+{
+    float entropy = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        float p = cur->data[i].p;
+        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
+    }
+    return entropy;
+}
+
+/* The cut of top_p and typical: keep what comes before the sum of p reaches `share` (or, if it must exceed it, does
+   that), and the one that does it; all if none does. */
+static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool exceed, size_t min_keep)
+{
+    float run = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        run += cur->data[i].p;
+        bool enough = exceed ? run > share : run >= share;
+        if (!enough || i + 1 < min_keep) continue;
+        sampi_resize(cur, i + 1);
+        return;
+    }
+}
+
+/* ---- truncation ---- */
+
+/* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
+   with std::pow's double. */
 static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
@@ -4095,96 +4849,72 @@ static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
         double x = (double)(cur->data[i].logit - mean);
         squares = (float)((double)squares + sampi_round(x * x));
     }
-    float sigma = (float)sqrt((double)(squares / count)), least = max - sampi_roundf(s->u.sigma.n * sigma);
+    float sigma = (float)sqrt((double)(squares / count)), floor = max - sampi_roundf(s->u.sigma.n * sigma);
     for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].logit < least) cur->data[i].logit = -INFINITY;
+        if (cur->data[i].logit < floor) cur->data[i].logit = -INFINITY;
     return SAMP_OK;
 }
 
+/* Masked tokens count here, and may be among the k. */
 static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 {
-    size_t k = (size_t)s->u.top_k.k < cur->size ? (size_t)s->u.top_k.k : cur->size;
-    sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
-    cur->sorted = true;
+    size_t k = (size_t)s->u.top_k.k;
+    sampi_cut_to_first(cur, k < cur->size ? k : cur->size);
     return SAMP_OK;
 }
+
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
+static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     if (n <= 2) return SAMP_OK;
     sampi_llama_softmax(cur, true);
-    const samp_token_data *d = cur->data;
     float sum = 0.0f, run = 0.0f;
-    for (size_t i = 0; i + 2 < n; i++) sum += fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
+    for (size_t i = 0; i + 2 < n; i++) sum += sampi_llama_bend(&cur->data[i]);
     for (size_t i = 0; i + 2 < n; i++) {
-        float a = fabsf((d[i].p - d[i + 1].p) - (d[i + 1].p - d[i + 2].p));
-        run += sum > 1e-6f ? a / sum : 1.0f / (float)(n - 2);
+        run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
-        if (i > min_keep) min_keep = i;
-        sampi_resize(cur, min_keep < n ? min_keep : n);
+        size_t keep = i > min_keep ? i : min_keep;
+        sampi_resize(cur, keep < n ? keep : n);
         break;
     }
     return SAMP_OK;
 }
 
-/* A p of 0 has no part in the entropy and comes last (llama.cpp's entropy is NaN then, and its order garbage). */
-static double sampi_llama_typical_score(const sampi_order *o, const samp_token_data *d)
+/* A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage). order->mean = the entropy, a float. */
+static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)o->mean) : INFINITY;
+    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
 }
 
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float entropy = 0.0f, run = 0.0f;
     sampi_llama_softmax(cur, true);
-    for (size_t i = 0; i < cur->size; i++) {
-        float p = cur->data[i].p;
-        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
-    }
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, entropy };
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, sampi_llama_entropy(cur) };
     sampi_sort(&by_score, cur, cur->size);
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        if (!(run > s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
-        sampi_resize(cur, i + 1);
-        break;
-    }
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
+/* Sums before it sorts, so p may differ from typical's in the last bits. */
 static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float run = 0.0f;
     sampi_llama_softmax(cur, false);
     sampi_sort_all(cur);
-    for (size_t i = 0; i < cur->size; i++) {
-        run += cur->data[i].p;
-        if (!(run >= s->u.cut.p) || i + 1 < s->u.cut.min_keep) continue;
-        sampi_resize(cur, i + 1);
-        break;
-    }
+    sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    samp_token_data *d = cur->data;
-    size_t count = 0, kept = 0;
-    float least = d[sampi_argmax(cur)].logit + logf(s->u.cut.p);
-    for (size_t i = 0; i < cur->size; i++) count += d[i].logit >= least;
-    if (count < s->u.cut.min_keep || cur->sorted) { /* a prefix in order */
-        sampi_sort_all(cur);
-        for (kept = 1; kept < cur->size && (d[kept].logit >= least || kept < s->u.cut.min_keep);) kept++;
-    } else {
-        for (size_t i = 0; i < cur->size; i++)
-            if (d[i].logit >= least) d[kept++] = d[i];
-    }
-    sampi_resize(cur, kept);
+    float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
+    sampi_keep_above(cur, floor, s->u.cut.min_keep);
     return SAMP_OK;
 }
 
+/* Its number is drawn before anything else, and even if p is 1. */
 static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -4192,12 +4922,15 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     sampi_llama_softmax(cur, true);
     while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    memmove(cur->data, cur->data + (above - 1), (cur->size - (above - 1)) * sizeof *cur->data);
-    sampi_resize(cur, cur->size - (above - 1));
+    size_t kept = cur->size - (above - 1);
+    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
+    sampi_resize(cur, kept);
     return SAMP_OK;
 }
 
-/* The first maximum in the order of the array. */
+/* ---- temperature ---- */
+
+/* The first maximum in the order of the array, whatever its id. */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -4206,10 +4939,14 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
+/* A division, not a product, and no look at ties: `sorted` stays what it was. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
-    if (!(t > 0.0f)) sampi_mask_but(cur, sampi_llama_argmax(cur));
-    for (size_t i = 0; t > 0.0f && i < cur->size; i++)
+    if (!(t > 0.0f)) {
+        sampi_mask_but(cur, sampi_llama_argmax(cur));
+        return;
+    }
+    for (size_t i = 0; i < cur->size; i++)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
@@ -4219,6 +4956,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* Dynamic temperature sorts, and leaves p of the new logits. */
 static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta;
@@ -4227,20 +4965,21 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, most = -logf(1.0f / (float)cur->size), entropy = 0.0f;
+    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, max_entropy = -logf(1.0f / (float)cur->size);
     sampi_llama_softmax(cur, true);
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].p > 0.0f) entropy -= sampi_roundf(cur->data[i].p * logf(cur->data[i].p));
-    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * powf(entropy / most, s->u.temp.exponent)));
+    float power = powf(sampi_llama_entropy(cur) / max_entropy, s->u.temp.exponent);
+    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * power));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         double e = exp((double)cur->data[i].logit - max);
         cur->data[i].p = (float)e;
         sum += e;
     }
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
+    sampi_llama_divide(cur, sum);
     return SAMP_OK;
 }
+
+/* ---- selection ---- */
 
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -4256,29 +4995,46 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* One random number u: the first in array order at which the sum of p reaches u of the total. */
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
     float max = d[sampi_argmax(cur)].logit;
     double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
-    cur->selected = -1;
     for (size_t i = 0; i < cur->size; i++) {
         d[i].p = expf(d[i].logit - max);
         sum += (double)d[i].p;
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        run += (double)d[i].p;
-        if (cur->selected < 0 && run >= u * sum) cur->selected = (int64_t)i;
-        d[i].p = (float)((double)d[i].p / sum);
+    size_t chosen = 0;
+    for (; chosen + 1 < cur->size; chosen++) {
+        run += (double)d[chosen].p;
+        if (run >= u * sum) break;
     }
-    if (cur->selected < 0) cur->selected = (int64_t)cur->size - 1;
+    sampi_llama_divide(cur, sum);
+    cur->selected = (int64_t)chosen;
     return SAMP_OK;
 }
 
+/* std::discrete_distribution over the probabilities, for mirostat and adaptive_p: the first i whose running sum of
+   p / sum reaches u. A single candidate takes no random number. */
+static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
+{
+    double sum = 0.0, run = 0.0;
+    if (cur->size < 2) return 0;
+    for (size_t i = 0; i < cur->size; i++) sum += (double)sampi_llama_p(sums, cur->data[i].logit);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (size_t i = 0; i + 1 < cur->size; i++) {
+        run += (double)sampi_llama_p(sums, cur->data[i].logit) / sum;
+        if (run >= u) return i;
+    }
+    return cur->size - 1;
+}
+
+/* The end of both mirostats, after their cuts: draw, and move mu. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_sums r = sampi_llama_softmax(cur, true);
-    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
     float surprise = -log2f(cur->data[cur->selected].p);
     s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
     return SAMP_OK;
@@ -4311,39 +5067,37 @@ static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_llama_mirostat_select(s, cur);
 }
 
-/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for the
-   maximum, which shows in the last bits of p. */
+/* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
+   the maximum, which shows in the last bits of p. */
 static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
-    samp_token_data *d = cur->data;
-    float aim = sampi_adaptive_p_aim(s);
-    sampi_llama_sums r = sampi_llama_softmax(cur, false);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, false);
     if (s->u.adaptive.target < 0.0f) {
-        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &r);
+        cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
         return SAMP_OK;
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = d[i].logit;
-        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
-        d[i].p = l; /* the old logit, until the token is known */
-    }
+    sampi_adapt(s, cur);
     sampi_llama_sums adapted = sampi_llama_sum(cur);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &adapted);
-    s->now.pending = d[cur->selected].id;
-    s->now.pending_p = sampi_llama_p(&r, d[cur->selected].p);
+    const samp_token_data *chosen = &cur->data[cur->selected];
+    s->now.pending = chosen->id;
+    s->now.pending_p = sampi_llama_p(&sums, chosen->p); /* p is the old logit still */
     sampi_llama_softmax(cur, false);
     cur->sorted = false;
     return SAMP_OK;
 }
 
 /* =============================================================================================== >>describe
-   Text, and the table of the samplers with everything they can do. */
+   What a sampler is, as text: names and fields come from the tables in >>sampler. No printf: the text must not depend
+   on a locale. */
 
-struct sampi_text {
+/* Text that is written as far as there is room, and counted to its end. */
+typedef struct sampi_text {
     char *buf;
     size_t size, len;
-};
+} sampi_text;
 
+/* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
 static void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
@@ -4370,7 +5124,8 @@ static void sampi_put_i64(sampi_text *t, int64_t x)
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does. */
+/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by tens
+   may round the other way. */
 static void sampi_put_float(sampi_text *t, float value)
 {
     double x = fabs((double)value);
@@ -4400,144 +5155,38 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_i64(t, point - 1);
 }
 
-/* "(name=value" or ", name=value" */
-static void sampi_put_name(sampi_text *t, const char *name)
+/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, and the seed of what draws. */
+static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
-    bool first = name[0] == '(';
-    if (!first) sampi_put(t, ", ");
-    sampi_put(t, name);
-    sampi_put_char(t, '=');
-}
-static void sampi_say(sampi_text *t, const char *name, float x)
-{
-    sampi_put_name(t, name);
-    sampi_put_float(t, x);
-}
-static void sampi_say_int(sampi_text *t, const char *name, int64_t x)
-{
-    sampi_put_name(t, name);
-    sampi_put_i64(t, x);
-}
-static void sampi_say_seed(sampi_text *t, const char *name, uint64_t x)
-{
-    sampi_put_name(t, name);
-    sampi_put_u64(t, x);
-}
-
-static void sampi_say_min_keep(sampi_text *t, size_t n)
-{
-    if (n > 1) sampi_say_int(t, "min_keep", (int64_t)n);
-}
-
-static void sampi_cut_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(p", s->u.cut.p);
-    sampi_say_min_keep(t, s->u.cut.min_keep);
-}
-static void sampi_tail_free_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(z", s->u.cut.p);
-    sampi_say_min_keep(t, s->u.cut.min_keep);
-}
-static void sampi_logit_bias_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(n", s->u.bias.n); }
-static void sampi_penalties_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say_int(t, "(last_n", s->u.penalties.ring.cap);
-    sampi_say(t, "repeat", s->u.penalties.repeat);
-    sampi_say(t, "freq", s->u.penalties.freq);
-    sampi_say(t, "present", s->u.penalties.present);
-}
-static void sampi_dry_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(multiplier", s->u.dry.multiplier);
-    sampi_say(t, "base", s->u.dry.base);
-    sampi_say_int(t, "allowed_length", s->u.dry.allowed);
-    sampi_say_int(t, "last_n", s->u.dry.ring.cap);
-}
-static void sampi_top_n_sigma_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(n", s->u.sigma.n); }
-static void sampi_top_k_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_int(t, "(k", s->u.top_k.k); }
-static void sampi_xtc_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(p", s->u.xtc.p);
-    sampi_say(t, "t", s->u.xtc.t);
-    sampi_say_min_keep(t, s->u.xtc.min_keep);
-    sampi_say_seed(t, "seed", s->seed);
-}
-static void sampi_temp_describe(const sampi_sampler *s, sampi_text *t) { sampi_say(t, "(t", s->u.temp.t); }
-static void sampi_temp_ext_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(t", s->u.temp.t);
-    if (!(s->u.temp.delta > 0.0f)) return;
-    sampi_say(t, "delta", s->u.temp.delta);
-    sampi_say(t, "exponent", s->u.temp.exponent);
-}
-static void sampi_dist_describe(const sampi_sampler *s, sampi_text *t) { sampi_say_seed(t, "(seed", s->seed); }
-static void sampi_mirostat_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(tau", s->u.mirostat.tau);
-    sampi_say(t, "eta", s->u.mirostat.eta);
-    if (s->u.mirostat.m) sampi_say_int(t, "m", s->u.mirostat.m);
-    sampi_say_seed(t, "seed", s->seed);
-}
-static void sampi_adaptive_p_describe(const sampi_sampler *s, sampi_text *t)
-{
-    sampi_say(t, "(target", s->u.adaptive.target);
-    sampi_say(t, "decay", s->u.adaptive.decay);
-    sampi_say_seed(t, "seed", s->seed);
+    const char *between = "(";
+    bool told = false;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind != s->kind || !f->told) continue;
+        double x = sampi_field_value(s, f);
+        if (!(f->how & SAMPI_IF_LAST))
+            told = f->type == SAMPI_SIZE ? x > 1.0 : !(f->how & SAMPI_IF_ABOVE_0) || x > 0.0;
+        if (!told) continue;
+        sampi_put(t, between);
+        sampi_put(t, f->told);
+        sampi_put_char(t, '=');
+        switch (f->type) {
+            case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
+            case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
+            case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
+        }
+        between = ", ";
+    }
+    if (sampi_traits_of(s->kind)->draws) {
+        sampi_put(t, between);
+        sampi_put(t, "seed=");
+        sampi_put_u64(t, s->seed);
+        between = ", ";
+    }
+    if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One row per sampler. `draws` is part of what decides a token: never change a number. */
-/* clang-format off */
-#define SAMPI_KIND(id, name, draws, selects, apply, llama, accept, reset, build, describe) \
-    static const sampi_kind id = { name, draws, selects, apply, llama, accept, reset, build, describe }
-SAMPI_KIND(SAMPI_LOGIT_BIAS, "logit-bias", 0, false, sampi_logit_bias_apply, sampi_logit_bias_apply,
-           NULL, NULL, sampi_logit_bias_build, sampi_logit_bias_describe);
-SAMPI_KIND(SAMPI_PENALTIES, "penalties", 0, false, sampi_penalties_apply, sampi_penalties_apply,
-           sampi_penalties_accept, sampi_penalties_reset, NULL, sampi_penalties_describe);
-SAMPI_KIND(SAMPI_DRY, "dry", 0, false, sampi_dry_apply, sampi_dry_apply,
-           sampi_dry_accept, sampi_dry_reset, sampi_dry_build, sampi_dry_describe);
-SAMPI_KIND(SAMPI_TOP_N_SIGMA, "top-n-sigma", 0, false, sampi_top_n_sigma_apply, sampi_llama_top_n_sigma,
-           NULL, NULL, NULL, sampi_top_n_sigma_describe);
-SAMPI_KIND(SAMPI_TOP_K, "top-k", 0, false, sampi_top_k_apply, sampi_llama_top_k,
-           NULL, NULL, NULL, sampi_top_k_describe);
-SAMPI_KIND(SAMPI_TAIL_FREE, "tail-free", 0, false, sampi_tail_free_apply, sampi_llama_tail_free,
-           NULL, NULL, NULL, sampi_tail_free_describe);
-SAMPI_KIND(SAMPI_TYPICAL, "typical", 0, false, sampi_typical_apply, sampi_llama_typical,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_TOP_P, "top-p", 0, false, sampi_top_p_apply, sampi_llama_top_p,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_MIN_P, "min-p", 0, false, sampi_min_p_apply, sampi_llama_min_p,
-           NULL, NULL, NULL, sampi_cut_describe);
-SAMPI_KIND(SAMPI_XTC, "xtc", 2, false, sampi_xtc_apply, sampi_llama_xtc,
-           NULL, NULL, NULL, sampi_xtc_describe);
-SAMPI_KIND(SAMPI_TEMP, "temp", 0, false, sampi_temp_apply, sampi_llama_temp,
-           NULL, NULL, NULL, sampi_temp_describe);
-SAMPI_KIND(SAMPI_TEMP_EXT, "temp-ext", 0, false, sampi_temp_ext_apply, sampi_llama_temp_ext,
-           NULL, NULL, NULL, sampi_temp_ext_describe);
-SAMPI_KIND(SAMPI_SOFTMAX, "softmax", 0, false, sampi_softmax_apply, sampi_llama_softmax_apply,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_GREEDY, "greedy", 0, true, sampi_greedy_apply, sampi_llama_greedy,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_DIST, "dist", 1, true, sampi_dist_apply, sampi_llama_dist,
-           NULL, NULL, NULL, sampi_dist_describe);
-SAMPI_KIND(SAMPI_MIROSTAT, "mirostat", 3, true, sampi_mirostat_apply, sampi_llama_mirostat,
-           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_MIROSTAT_V2, "mirostat-v2", 4, true, sampi_mirostat_v2_apply, sampi_llama_mirostat_v2,
-           NULL, sampi_mirostat_reset, NULL, sampi_mirostat_describe);
-SAMPI_KIND(SAMPI_ADAPTIVE_P, "adaptive-p", 5, true, sampi_adaptive_p_apply, sampi_llama_adaptive_p,
-           sampi_adaptive_p_accept, sampi_adaptive_p_reset, NULL, sampi_adaptive_p_describe);
-SAMPI_KIND(SAMPI_CHAIN, "chain", 0, false, NULL, NULL,
-           NULL, NULL, NULL, NULL);
-SAMPI_KIND(SAMPI_CUSTOM, "custom", 0, false, NULL, NULL,
-           NULL, NULL, NULL, NULL);
-#undef SAMPI_KIND
-/* clang-format on */
-#define SAMPI_DRAW_KINDS  6     /* one more than the largest number */
-#define SAMPI_DRAWS_RATIO 0x100 /* with a sampler's number: samp_verify's ratio test in place of its draw */
-
-static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == &SAMPI_CHAIN; }
-static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == &SAMPI_CUSTOM; }
-
+/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!' error. */
 static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -4552,9 +5201,7 @@ static void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (s->off) sampi_put_char(t, '?');
     if (s->status) sampi_put_char(t, '!');
     sampi_put(t, samp_name(&s->base));
-    if (s->status || !s->kind->describe) return;
-    s->kind->describe(s, t);
-    sampi_put_char(t, ')');
+    if (!s->status) sampi_describe_fields(s, t);
 }
 
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
@@ -4580,254 +5227,212 @@ SAMP_API const char *samp_strerror(int status)
 }
 
 /* ================================================================================================== >>params
-   Constructors. Each comes in two: sampi_set_x checks the parameters into a local record, samp_init_x moves it to the
-   heap. So samp_check_params asks the same questions without the heap. */
+   Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
+   its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
+   filled by the same table, so samp_check_params asks the same questions without the heap. */
 
-static sampi_sampler sampi_set_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+/* ---- what the ranges of the fields don't say: arrays, windows, breakers ---- */
+
+static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_LOGIT_BIAS);
-    sampi_require(&t, n >= 0, SAMP_E_RANGE, "n_logit_bias");
-    sampi_require(&t, n <= 0 || bias, SAMP_E_NULL, "logit_bias");
-    sampi_require(&t, n <= 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    for (int32_t i = 0; i < n && !t.status; i++) {
-        sampi_require_in(&t, bias[i].bias, bias[i].token >= 0 && bias[i].token < n_vocab, "logit_bias");
-        sampi_require(&t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
+    const samp_logit_bias *bias = t->u.bias.from;
+    int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
+    (void)make;
+    sampi_require(t, n == 0 || bias, SAMP_E_NULL, "logit_bias");
+    sampi_require(t, n == 0 || n_vocab > 0, SAMP_E_RANGE, "n_vocab");
+    for (int32_t i = 0; i < n && !t->status; i++) {
+        sampi_require(t, bias[i].bias == bias[i].bias, SAMP_E_NAN, "logit_bias");
+        sampi_require(t, bias[i].token >= 0 && bias[i].token < n_vocab, SAMP_E_RANGE, "logit_bias");
+        sampi_require(t, bias[i].bias <= FLT_MAX, SAMP_E_NAN, "logit_bias");
     }
-    if (t.status) return t;
-    t.off = n == 0;
-    t.u.bias.n_vocab = n_vocab;
-    t.u.bias.n = n;
-    t.u.bias.from = bias;
-    t.part_size[0] = (size_t)n * sizeof *bias;
-    return t;
+    t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
-#define SAMPI_MAX_WINDOW (1 << 22)
-
-static sampi_sampler sampi_set_penalties(int32_t last_n, float repeat, float freq, float present)
+static void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_PENALTIES);
-    sampi_require(&t, last_n >= 0 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "penalty_last_n");
-    sampi_require_in(&t, repeat, repeat > 0.0f && repeat <= FLT_MAX, "penalty_repeat");
-    sampi_require_in(&t, freq, fabsf(freq) <= FLT_MAX, "penalty_freq");
-    sampi_require_in(&t, present, fabsf(present) <= FLT_MAX, "penalty_present");
-    if (t.status) return t;
-    t.off = last_n == 0 || (repeat == 1.0f && freq == 0.0f && present == 0.0f);
-    t.u.penalties.repeat = repeat;
-    t.u.penalties.freq = freq;
-    t.u.penalties.present = present;
-    t.u.penalties.ring.cap = (uint32_t)last_n;
-    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
-    return t;
+    size_t n = (size_t)t->u.penalties.last_n;
+    (void)make;
+    t->u.penalties.ring.cap = (uint32_t)n;
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
 }
 
-static sampi_sampler sampi_set_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
-                                   int32_t allowed, int32_t last_n, const char *const *breakers, size_t n_breakers)
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. */
+static void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_DRY);
-    sampi_require_in(&t, multiplier, multiplier >= 0.0f && multiplier <= FLT_MAX, "dry_multiplier");
-    sampi_require_in(&t, base, base >= 1.0f && base <= FLT_MAX, "dry_base");
-    sampi_require(&t, allowed >= 0, SAMP_E_RANGE, "dry_allowed_length");
-    sampi_require(&t, last_n >= -1 && last_n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "dry_penalty_last_n");
-    sampi_require(&t, n_ctx_train >= 0 && n_ctx_train <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n_ctx_train");
-    if (last_n < 0 || last_n > n_ctx_train) last_n = n_ctx_train;
-    t.off = multiplier == 0.0f || last_n == 0;
-    if (t.off) n_breakers = 0;
-    sampi_require(&t, n_breakers == 0 || breakers, SAMP_E_NULL, "dry_breakers");
-    for (size_t b = 0; b < n_breakers && !t.status; b++) {
-        sampi_require(&t, breakers[b] != NULL, SAMP_E_NULL, "dry_breakers");
-        sampi_require(&t, t.status || breakers[b][0], SAMP_E_RANGE, "dry_breakers");
+    const char *const *breaker = t->u.dry.from;
+    if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
+    if (sampi_is_off(t)) t->u.dry.n_from = 0;
+    size_t n = (size_t)t->u.dry.last_n, n_breakers = t->u.dry.n_from;
+    sampi_require(t, n_breakers == 0 || breaker, SAMP_E_NULL, "dry_breakers");
+    for (size_t b = 0; b < n_breakers && !t->status; b++) {
+        sampi_require(t, breaker[b] != NULL, SAMP_E_NULL, "dry_breakers");
+        sampi_require(t, t->status || breaker[b][0], SAMP_E_RANGE, "dry_breakers");
     }
-    sampi_require(&t, n_breakers == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
-    if (t.status) return t;
-    t.u.dry.multiplier = multiplier;
-    t.u.dry.base = base;
-    t.u.dry.allowed = allowed;
-    t.u.dry.ring.cap = (uint32_t)last_n;
-    t.u.dry.vocab = vocab;
-    t.u.dry.from = breakers;
-    t.u.dry.n_from = n_breakers;
-    for (size_t b = 0; b < n_breakers; b++) {
-        size_t n = strlen(breakers[b]);
-        t.u.dry.n_tails += (n < SAMPI_BREAKER_MAX ? n : SAMPI_BREAKER_MAX) - 1;
-    }
-    t.part_size[0] = (size_t)last_n * sizeof(samp_token);
-    t.part_size[1] = (size_t)last_n * sizeof(sampi_count);
-    t.part_size[2] = (size_t)last_n * sizeof(int32_t);
-    return t;
+    sampi_require(t, n_breakers == 0 || (t->u.dry.vocab && t->u.dry.vocab->token_bytes), SAMP_E_NULL, "vocab");
+    if (t->status) return;
+    t->u.dry.ring.cap = (uint32_t)n;
+    t->u.dry.n_tails = 0;
+    for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
+    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    t->part_size[0] = n * sizeof(samp_token);
+    t->part_size[1] = n * sizeof(sampi_count);
+    t->part_size[2] = n * sizeof(int32_t);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
 }
 
-static sampi_sampler sampi_set_top_n_sigma(float n)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_TOP_N_SIGMA);
-    sampi_require_in(&t, n, fabsf(n) <= FLT_MAX, "top_n_sigma");
-    t.off = n <= 0.0f;
-    t.u.sigma.n = n;
-    return t;
-}
-
-static sampi_sampler sampi_set_top_k(int32_t k)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_TOP_K);
-    t.off = k <= 0;
-    t.u.top_k.k = k;
-    return t;
-}
-
-/* tail_free, typical, top_p: p in (0, 1], 1 = off; min_p: p in [0, 1], 0 = off. */
-static sampi_sampler sampi_set_cut(const sampi_kind *kind, float p, size_t min_keep, const char *field)
-{
-    sampi_sampler t = sampi_blank(kind);
-    bool min_p = kind == &SAMPI_MIN_P;
-    sampi_require_in(&t, p, (min_p ? p >= 0.0f : p > 0.0f) && p <= 1.0f, field);
-    t.off = p == (min_p ? 0.0f : 1.0f);
-    t.u.cut.p = p;
-    t.u.cut.min_keep = min_keep;
-    return t;
-}
-
-static sampi_sampler sampi_set_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_XTC);
-    sampi_require_in(&t, p, p >= 0.0f && p <= 1.0f, "xtc_probability");
-    sampi_require_in(&t, threshold, threshold >= 0.0f && threshold <= 1.0f, "xtc_threshold");
-    t.off = p == 0.0f || threshold > 0.5f;
-    t.seed = seed;
-    t.u.xtc.p = p;
-    t.u.xtc.t = threshold;
-    t.u.xtc.min_keep = min_keep;
-    return t;
-}
-
-static sampi_sampler sampi_set_temp_ext(const sampi_kind *kind, float temp, float delta, float exponent)
-{
-    sampi_sampler t = sampi_blank(kind);
-    sampi_require_in(&t, temp, temp == 0.0f || (temp >= SAMPI_TEMP_MIN && temp <= SAMPI_TEMP_MAX), "temp");
-    sampi_require_in(&t, delta, delta >= 0.0f && delta <= SAMPI_TEMP_MAX, "dynatemp_range");
-    sampi_require_in(&t, exponent, exponent >= 0.0f && exponent <= 1000.0f, "dynatemp_exponent");
-    t.off = temp == 1.0f && delta == 0.0f;
-    t.u.temp.t = temp;
-    t.u.temp.delta = delta;
-    t.u.temp.exponent = exponent;
-    return t;
-}
-
-static sampi_sampler sampi_set_dist(uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_DIST);
-    t.seed = seed;
-    return t;
-}
-
-static sampi_sampler sampi_set_mirostat_v2(const sampi_kind *kind, uint64_t seed, float tau, float eta)
-{
-    sampi_sampler t = sampi_blank(kind);
-    sampi_require_in(&t, tau, tau >= 0.0f && tau <= FLT_MAX / 2, "mirostat_tau");
-    sampi_require_in(&t, eta, eta >= 0.0f && eta <= FLT_MAX, "mirostat_eta");
-    t.seed = seed;
-    t.u.mirostat.tau = tau;
-    t.u.mirostat.eta = eta;
-    return t;
-}
-
-static sampi_sampler sampi_set_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
-{
-    sampi_sampler t = sampi_set_mirostat_v2(&SAMPI_MIROSTAT, seed, tau, eta);
-    sampi_require(&t, n_vocab > 0, SAMP_E_RANGE, "n_vocab");
-    sampi_require(&t, m >= 2, SAMP_E_RANGE, "mirostat_m");
-    t.u.mirostat.n_vocab = n_vocab;
-    t.u.mirostat.m = m;
-    return t;
-}
-
-static sampi_sampler sampi_set_adaptive_p(float target, float decay, uint64_t seed)
-{
-    sampi_sampler t = sampi_blank(&SAMPI_ADAPTIVE_P);
-    sampi_require_in(&t, target, target <= 1.0f && target >= -FLT_MAX, "adaptive_target");
-    sampi_require_in(&t, decay, decay >= 0.0f && decay <= 0.99f, "adaptive_decay");
-    t.seed = seed;
-    t.u.adaptive.target = target;
-    t.u.adaptive.decay = decay;
-    return t;
-}
-
-/* The breakers' heads are counted here, not in sampi_set_dry: it takes a walk over the vocabulary. */
-static samp_sampler *sampi_new_dry(sampi_sampler t)
-{
-    if (!t.status && t.u.dry.n_from)
-        t.u.dry.n_heads = sampi_dry_heads(t.u.dry.vocab, t.u.dry.from, t.u.dry.n_from, NULL);
-    t.part_size[3] = t.u.dry.n_tails * sizeof(sampi_tail) + t.u.dry.n_heads * sizeof(sampi_head);
-    return sampi_new(&t);
-}
-
-static samp_sampler *sampi_init(sampi_sampler t) { return t.kind == &SAMPI_DRY ? sampi_new_dry(t) : sampi_new(&t); }
+/* ---- constructors ---- */
 
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
-    return sampi_init(sampi_set_logit_bias(n_vocab, n, bias));
+    sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
+    t.u.bias.n_vocab = n_vocab;
+    t.u.bias.n = n;
+    t.u.bias.from = bias;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
 {
-    return sampi_init(sampi_set_penalties(last_n, repeat, freq, present));
+    sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
+    t.u.penalties.last_n = last_n;
+    t.u.penalties.repeat = repeat;
+    t.u.penalties.freq = freq;
+    t.u.penalties.present = present;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
                                      size_t n_breakers)
 {
-    return sampi_init(
-        sampi_set_dry(vocab, n_ctx_train, multiplier, base, allowed_length, last_n, breakers, n_breakers));
+    sampi_sampler t = sampi_blank(SAMPI_DRY);
+    t.u.dry.vocab = vocab;
+    t.u.dry.n_ctx_train = n_ctx_train;
+    t.u.dry.multiplier = multiplier;
+    t.u.dry.base = base;
+    t.u.dry.allowed = allowed_length;
+    t.u.dry.last_n = last_n;
+    t.u.dry.from = breakers;
+    t.u.dry.n_from = n_breakers;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_top_n_sigma(float n) { return sampi_init(sampi_set_top_n_sigma(n)); }
-SAMP_API samp_sampler *samp_init_top_k(int32_t k) { return sampi_init(sampi_set_top_k(k)); }
+
+SAMP_API samp_sampler *samp_init_top_n_sigma(float n)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
+    t.u.sigma.n = n;
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_top_k(int32_t k)
+{
+    sampi_sampler t = sampi_blank(SAMPI_TOP_K);
+    t.u.top_k.k = k;
+    return sampi_init(&t);
+}
+
+/* All that cut by one number. */
+static samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+{
+    sampi_sampler t = sampi_blank(kind);
+    t.u.cut.p = p;
+    t.u.cut.min_keep = min_keep;
+    return sampi_init(&t);
+}
+
 SAMP_API samp_sampler *samp_init_tail_free(float z, size_t min_keep)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TAIL_FREE, z, min_keep, "tfs_z"));
+    return sampi_init_cut(SAMPI_TAIL_FREE, z, min_keep);
 }
 SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TYPICAL, p, min_keep, "typ_p"));
+    return sampi_init_cut(SAMPI_TYPICAL, p, min_keep);
 }
-SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep)
+SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
+SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
+
+SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_TOP_P, p, min_keep, "top_p"));
+    sampi_sampler t = sampi_blank(SAMPI_XTC);
+    t.u.xtc.p = p;
+    t.u.xtc.t = threshold;
+    t.u.xtc.min_keep = min_keep;
+    t.seed = seed;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep)
+
+SAMP_API samp_sampler *samp_init_temp(float temp)
 {
-    return sampi_init(sampi_set_cut(&SAMPI_MIN_P, p, min_keep, "min_p"));
+    sampi_sampler t = sampi_blank(SAMPI_TEMP);
+    t.u.temp.t = temp;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed)
+
+SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
-    return sampi_init(sampi_set_xtc(p, t, min_keep, seed));
+    sampi_sampler t = sampi_blank(SAMPI_TEMP_EXT);
+    t.u.temp.t = temp;
+    t.u.temp.delta = delta;
+    t.u.temp.exponent = exponent;
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_temp(float t) { return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, t, 0.0f, 1.0f)); }
-SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent)
+
+SAMP_API samp_sampler *samp_init_softmax(void)
 {
-    return sampi_init(sampi_set_temp_ext(&SAMPI_TEMP_EXT, t, delta, exponent));
+    sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
+    return sampi_init(&t);
 }
-SAMP_API samp_sampler *samp_init_softmax(void) { return sampi_init(sampi_blank(&SAMPI_SOFTMAX)); }
-SAMP_API samp_sampler *samp_init_greedy(void) { return sampi_init(sampi_blank(&SAMPI_GREEDY)); }
-SAMP_API samp_sampler *samp_init_dist(uint64_t seed) { return sampi_init(sampi_set_dist(seed)); }
+
+SAMP_API samp_sampler *samp_init_greedy(void)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GREEDY);
+    return sampi_init(&t);
+}
+
+SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_DIST);
+    t.seed = seed;
+    return sampi_init(&t);
+}
+
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
-    return sampi_init(sampi_set_mirostat(n_vocab, seed, tau, eta, m));
+    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
+    t.u.mirostat.n_vocab = n_vocab;
+    t.u.mirostat.m = m;
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
-    return sampi_init(sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, seed, tau, eta));
+    sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
+    t.u.mirostat.tau = tau;
+    t.u.mirostat.eta = eta;
+    t.seed = seed;
+    return sampi_init(&t);
 }
+
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
 {
-    return sampi_init(sampi_set_adaptive_p(target, decay, seed));
+    sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
+    t.u.adaptive.target = target;
+    t.u.adaptive.decay = decay;
+    t.seed = seed;
+    return sampi_init(&t);
 }
 
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
     t.base.iface = iface;
     t.base.ctx = ctx;
-    return sampi_init(t);
+    return sampi_init(&t);
 }
 
 /* ---- chains from parameters ---- */
@@ -4836,162 +5441,142 @@ SAMP_API samp_params samp_default_params(void)
 {
     samp_params p;
     memset(&p, 0, sizeof p);
-    p.top_k = 40;
-    p.top_p = 0.95f;
-    p.min_p = 0.05f;
-    p.typ_p = p.tfs_z = 1.0f;
-    p.top_n_sigma = -1.0f;
-    p.xtc_threshold = 0.1f;
-    p.temp = 0.8f;
-    p.dynatemp_exponent = 1.0f;
-    p.penalty_last_n = 64;
-    p.penalty_repeat = 1.0f;
-    p.dry_base = 1.75f;
-    p.dry_allowed_length = 2;
-    p.dry_penalty_last_n = -1;
-    p.mirostat_tau = 5.0f;
-    p.mirostat_eta = 0.1f;
-    p.adaptive_target = -1.0f;
-    p.adaptive_decay = 0.9f;
-    p.n_ctx_train = 4096;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
+        if (SAMPI_FIELDS[i].from != SAMPI_NOWHERE)
+            sampi_field_reset(&SAMPI_FIELDS[i], (char *)&p + SAMPI_FIELDS[i].from);
     return p;
 }
 
-/* What an order may name: samp_params' own word, llama.cpp's letter, other spellings. */
-typedef struct sampi_step {
-    char letter;
-    const char *name, *alias[3];
-} sampi_step;
-
-enum {
-    SAMPI_STEP_E,
-    SAMPI_STEP_D,
-    SAMPI_STEP_S,
-    SAMPI_STEP_K,
-    SAMPI_STEP_F,
-    SAMPI_STEP_Y,
-    SAMPI_STEP_P,
-    SAMPI_STEP_M,
-    SAMPI_STEP_X,
-    SAMPI_STEP_T,
-    SAMPI_N_STEPS,
-    SAMPI_STEP_END = -1,
-    SAMPI_STEP_BAD = -2
-};
-
-/* clang-format off */
-static const sampi_step SAMPI_STEPS[SAMPI_N_STEPS] = {
-    { 'e', "penalties", { NULL, NULL, NULL } },
-    { 'd', "dry", { NULL, NULL, NULL } },
-    { 's', "top_n_sigma", { "top-n-sigma", NULL, NULL } },
-    { 'k', "top_k", { "top-k", NULL, NULL } },
-    { 'f', "tfs_z", { "tail_free", "tail-free", "tfs" } },
-    { 'y', "typ_p", { "typical", "typical_p", "typ-p" } },
-    { 'p', "top_p", { "top-p", "nucleus", NULL } },
-    { 'm', "min_p", { "min-p", NULL, NULL } },
-    { 'x', "xtc", { NULL, NULL, NULL } },
-    { 't', "temperature", { "temp", "temp_ext", "temp-ext" } },
-};
-/* clang-format on */
-
-static bool sampi_same(const char *text, size_t n, const char *name)
+/* The record of a kind, as the parameters have it: not yet checked. */
+static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
-    return name && strlen(name) == n && !memcmp(text, name, n);
-}
-
-static int sampi_step_of(const char *text, size_t n)
-{
-    for (int i = 0; i < SAMPI_N_STEPS; i++) {
-        const sampi_step *step = &SAMPI_STEPS[i];
-        if (sampi_same(text, n, step->name)) return i;
-        for (int k = 0; k < 3; k++)
-            if (sampi_same(text, n, step->alias[k])) return i;
+    static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
+    sampi_sampler t = sampi_blank(kind);
+    if (sampi_traits_of(kind)->draws) t.seed = p->seed;
+    for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_FIELDS[i];
+        if (f->kind == kind && f->from != SAMPI_NOWHERE)
+            memcpy((char *)&t + f->at, (const char *)p + f->from, sampi_field_bytes(f));
     }
-    return SAMPI_STEP_BAD;
+    switch (kind) { /* what is not a number */
+        case SAMPI_LOGIT_BIAS: t.u.bias.from = p->logit_bias; break;
+        case SAMPI_PENALTIES:
+            if (p->penalty_last_n == -1) t.u.penalties.last_n = p->n_ctx_train;
+            break;
+        case SAMPI_DRY:
+            t.u.dry.vocab = p->vocab;
+            t.u.dry.from = p->dry_breakers ? p->dry_breakers : usual_breakers;
+            if (!p->dry_breakers) t.u.dry.n_from = 4;
+            while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
+            break;
+        default: break;
+    }
+    return t;
 }
 
-/* Take the next step off an order. An order is names with ';' between, or letters; a single name is a name. */
-static int sampi_next_step(const char **order, bool letters)
+/* What selects the token. */
+static sampi_kind sampi_selector_of(const samp_params *p)
 {
-    const char *text = *order;
-    if (!*text) return SAMPI_STEP_END;
-    if (letters) {
-        *order = text + 1;
-        for (int i = 0; i < SAMPI_N_STEPS; i++)
-            if (SAMPI_STEPS[i].letter == *text) return i;
-        return SAMPI_STEP_BAD;
+    if (p->mirostat == 1) return SAMPI_MIROSTAT;
+    if (p->mirostat == 2) return SAMPI_MIROSTAT_V2;
+    if (p->adaptive_target >= 0.0f) return SAMPI_ADAPTIVE_P;
+    return p->temp == 0.0f ? SAMPI_GREEDY : SAMPI_DIST;
+}
+
+/* ---- orders: samplers by name or letter ---- */
+
+static bool sampi_same(const char *text, size_t n, const char *name, size_t n_name)
+{
+    return n == n_name && !memcmp(text, name, n);
+}
+
+/* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
+static sampi_kind sampi_step_named(const char *text, size_t n)
+{
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const char *name = sampi_traits_of((sampi_kind)kind)->step;
+        while (*name) {
+            size_t n_name = strcspn(name, ";");
+            if (sampi_same(text, n, name, n_name)) return (sampi_kind)kind;
+            name += n_name + (name[n_name] == ';');
+        }
+    }
+    return SAMPI_N_KINDS;
+}
+
+static sampi_kind sampi_step_lettered(char letter)
+{
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
+        if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
+    return SAMPI_N_KINDS;
+}
+
+/* An order as it is walked through: names with ';' between, or letters (a single name is a name), or with text NULL the
+   rows of the table. */
+typedef struct sampi_steps {
+    const samp_params *p;
+    const char *text;
+    bool letters;
+    int row; /* without text: the next one */
+} sampi_steps;
+
+static sampi_steps sampi_steps_of(const samp_params *p)
+{
+    sampi_steps steps = { p, p->order, false, 0 };
+    if (p->order)
+        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+    return steps;
+}
+
+/* The default order is that of the table; a row that says so has a place in it only if the parameters switch it on. */
+static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
+{
+    while (steps->row < SAMPI_N_KINDS) {
+        *kind = (sampi_kind)steps->row++;
+        const sampi_traits *traits = sampi_traits_of(*kind);
+        if (!traits->letter) continue;
+        sampi_sampler t = sampi_from_params(steps->p, *kind);
+        if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
+    }
+    return false;
+}
+
+/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. */
+static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
+{
+    const char *text = steps->text;
+    if (!text) return sampi_next_default_step(steps, kind);
+    if (!*text) return false;
+    if (steps->letters) {
+        *kind = sampi_step_lettered(*text);
+        steps->text = text + 1;
+        return true;
     }
     size_t n = strcspn(text, ";");
-    *order = text + n +
-             (text[n] == ';' && text[n + 1]); /* a ';' at the end is followed by an empty name, which is bad */
-    return sampi_step_of(text, n);
-}
-
-static const char *sampi_order_of(const samp_params *p, bool *letters)
-{
-    const char *order = p->order;
-    if (!order) order = p->tfs_z == 1.0f ? "edskypmxt" : "edskfypmxt";
-    *letters = !strchr(order, ';') && sampi_step_of(order, strlen(order)) == SAMPI_STEP_BAD;
-    return order;
-}
-
-static sampi_sampler sampi_set_step(const samp_params *p, int step)
-{
-    static const char *const usual[] = { "\n", ":", "\"", "*" };
-    const char *const *breakers = p->dry_breakers ? p->dry_breakers : usual;
-    size_t n_breakers = p->dry_breakers ? 0 : 4;
-    switch (step) {
-        case SAMPI_STEP_E:
-            return sampi_set_penalties(p->penalty_last_n == -1 ? p->n_ctx_train : p->penalty_last_n,
-                                       p->penalty_repeat, p->penalty_freq, p->penalty_present);
-        case SAMPI_STEP_D:
-            while (p->dry_breakers && breakers[n_breakers]) n_breakers++;
-            return sampi_set_dry(p->vocab, p->n_ctx_train, p->dry_multiplier, p->dry_base, p->dry_allowed_length,
-                                 p->dry_penalty_last_n, breakers, n_breakers);
-        case SAMPI_STEP_S: return sampi_set_top_n_sigma(p->top_n_sigma);
-        case SAMPI_STEP_K: return sampi_set_top_k(p->top_k);
-        case SAMPI_STEP_F: return sampi_set_cut(&SAMPI_TAIL_FREE, p->tfs_z, p->min_keep, "tfs_z");
-        case SAMPI_STEP_Y: return sampi_set_cut(&SAMPI_TYPICAL, p->typ_p, p->min_keep, "typ_p");
-        case SAMPI_STEP_P: return sampi_set_cut(&SAMPI_TOP_P, p->top_p, p->min_keep, "top_p");
-        case SAMPI_STEP_M: return sampi_set_cut(&SAMPI_MIN_P, p->min_p, p->min_keep, "min_p");
-        case SAMPI_STEP_X: return sampi_set_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed);
-        default: return sampi_set_temp_ext(&SAMPI_TEMP_EXT, p->temp, p->dynatemp_range, p->dynatemp_exponent);
-    }
-}
-
-static sampi_sampler sampi_set_last(const samp_params *p)
-{
-    if (p->mirostat == 1) return sampi_set_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100);
-    if (p->mirostat == 2) return sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta);
-    if (p->adaptive_target >= 0.0f) return sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed);
-    if (p->temp == 0.0f) return sampi_blank(&SAMPI_GREEDY);
-    return sampi_set_dist(p->seed);
+    *kind = sampi_step_named(text, n);
+    steps->text = text + n;
+    if (text[n] == ';' && text[n + 1])
+        steps->text++; /* a ';' at the end is followed by an empty name, which is bad */
+    return true;
 }
 
 /* All parameters, also those of samplers that this order leaves out. */
 SAMP_API int samp_check_params(const samp_params *p, const char **field)
 {
-    sampi_sampler bad = sampi_blank(&SAMPI_CHAIN);
-    bool letters;
+    sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
     sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
                   "n_ctx_train");
-    for (int i = 0; i < SAMPI_N_STEPS + 4 && !bad.status; i++) {
-        sampi_sampler t = i < SAMPI_N_STEPS    ? sampi_set_step(p, i)
-                          : i == SAMPI_N_STEPS ? sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)
-                          : i == SAMPI_N_STEPS + 1
-                              ? sampi_set_adaptive_p(p->adaptive_target, p->adaptive_decay, p->seed)
-                          : i == SAMPI_N_STEPS + 2
-                              ? sampi_set_mirostat_v2(&SAMPI_MIROSTAT_V2, p->seed, p->mirostat_tau, p->mirostat_eta)
-                              : sampi_set_last(p);
+    for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
+        if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
+        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
+        sampi_prepare(&t, false);
         sampi_require(&bad, !t.status, t.status, t.field);
     }
     if (!bad.status) {
-        const char *order = sampi_order_of(p, &letters);
-        for (int step = 0; step != SAMPI_STEP_END && !bad.status;) {
-            step = sampi_next_step(&order, letters);
-            sampi_require(&bad, step != SAMPI_STEP_BAD, SAMP_E_RANGE, "order");
-        }
+        sampi_steps steps = sampi_steps_of(p);
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+            sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
         sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
         sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
@@ -5000,23 +5585,32 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
     return bad.status;
 }
 
+static int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    return samp_chain_add(chain, sampi_init(&t));
+}
+
+/* The members of a chain whose parameters are good. */
+static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+{
+    sampi_steps steps = sampi_steps_of(p);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
+        status = sampi_add_step(chain, p, kind);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+}
+
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
-    bool letters;
     int bad = chain ? SAMP_OK : SAMP_E_NOMEM;
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
-        const char *order = sampi_order_of(p, &letters);
         c->rng = p->rng;
-        bad = samp_chain_add(chain, sampi_init(sampi_set_logit_bias(p->n_vocab, p->n_logit_bias, p->logit_bias)));
-        if (p->mirostat && !bad)
-            bad = samp_chain_add(chain, sampi_init(sampi_set_temp_ext(&SAMPI_TEMP, p->temp, 0.0f, 1.0f)));
-        for (int step; !p->mirostat && !bad && (step = sampi_next_step(&order, letters)) != SAMPI_STEP_END;)
-            bad = samp_chain_add(chain, sampi_init(sampi_set_step(p, step)));
-        if (!bad) bad = samp_chain_add(chain, sampi_init(sampi_set_last(p)));
-        if (bad) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5027,20 +5621,26 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 }
 
 /* =================================================================================================== >>chain
-   Applying, accepting, copying: one sampler or many. */
+   What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
+   sampler. Out: a status, and either all of the change or none.
+
+   A chain is walked recursively, for it may hold chains. The one thing to know: an apply first notes the state of every
+   member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
+   it back; accepting tells custom samplers first, since only they can refuse. */
 
 /* Does an apply use random numbers, so that the position moves? */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (sampi_draws(s->u.chain.item[i])) return true;
-    return s->kind->draws && !s->off;
+    return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
+/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. */
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
-    if (s->kind->draws && s->part_size[0]) s->now.drawn = sampi_mt_of(s)->drawn;
+    if (sampi_has_mt(s)) s->now.drawn = sampi_mt_of(s)->drawn;
     s->before = s->now;
 }
 
@@ -5048,12 +5648,15 @@ static void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (!s->kind->draws || !s->part_size[0] || sampi_mt_of(s)->drawn == s->now.drawn) return;
-    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed); /* rare, so the way back may be long */
+    if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
+    /* mt19937 can't go backwards: from the seed on again. Draws fail rarely, so the way may be long. */
+    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
-/* Apply s as part of the draw number `position`; ordinal [kind] counts the samplers that have drawn in it so far. */
+/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
+   each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
+   random counter. A custom sampler, and one that is off, counts for nothing. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -5066,15 +5669,15 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     }
     if ((status = sampi_check(cur)) || s->off) return status;
     s->at_position = position;
-    s->at_ordinal = ordinal[s->kind->draws]++;
-    if (s->rng == SAMP_RNG_PHILOX) return s->kind->apply(s, cur);
+    s->at_ordinal = ordinal[s->kind]++;
+    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
     int before = errno; /* libm's functions set it on underflow */
-    status = s->kind->apply_llama(s, cur);
+    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
     errno = before;
     return status;
 }
 
-/* Is what was selected a token? */
+/* Is what was selected a token? UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
@@ -5094,7 +5697,7 @@ static int sampi_end_draw(sampi_sampler *s, int status)
 /* One whole apply: all of it, or nothing of the samplers' state. */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_save_state(s);
     int status = sampi_run(s, cur, s->position, ordinal);
     return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
@@ -5109,7 +5712,8 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
-/* Custom samplers are told first: only they can refuse, and then the built-in ones have not changed. */
+/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in ones
+   have not changed. Those that are off are not told: what they had to learn is in the chain's prev. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -5118,7 +5722,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
         status = sampi_accept(s->u.chain.item[i], token, custom);
     if (custom || sampi_is_custom(s)) return status;
     if (sampi_is_chain(s)) sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
-    if (s->kind->accept && !s->off) s->kind->accept(s, token);
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (hooks->accept && !s->off) hooks->accept(s, token);
     return SAMP_OK;
 }
 
@@ -5135,11 +5740,12 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     return status;
 }
 
+/* A custom sampler's own name, if it has one, stands before that of its kind. */
 SAMP_API const char *samp_name(const samp_sampler *s)
 {
     if (!s) return "";
     const sampi_sampler *t = (const sampi_sampler *)s;
-    return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : t->kind->name;
+    return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
 SAMP_API void samp_reset(samp_sampler *sampler)
@@ -5168,7 +5774,7 @@ SAMP_API void samp_free(samp_sampler *sampler)
     SAMP_FREE(s);
 }
 
-/* Samplers outside of chains are called through these, so that iface is never NULL. */
+/* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
 static const samp_sampler_i *sampi_builtin(void)
 {
     static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
@@ -5179,7 +5785,7 @@ static const samp_sampler_i *sampi_builtin(void)
 
 SAMP_API samp_sampler *samp_chain_init(void)
 {
-    sampi_sampler t = sampi_blank(&SAMPI_CHAIN);
+    sampi_sampler t = sampi_blank(SAMPI_CHAIN);
     samp_sampler *chain = sampi_new(&t);
     if (chain && samp_set_n_prev(chain, 64) != SAMP_OK) {
         samp_free(chain);
@@ -5188,13 +5794,15 @@ SAMP_API samp_sampler *samp_chain_init(void)
     return chain;
 }
 
+/* A chain keeps the first error that adding to it had. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Put s at the end, as it is; frees it if there is no memory. */
+/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory, for a
+   chain owns what it was given. */
 static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -5222,7 +5830,7 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
         return c ? SAMP_E_RANGE : SAMP_E_NULL;
     }
     for (const sampi_sampler *o = c; s && o; o = o->owner)
-        if (o == s || s->owner) return SAMP_E_RANGE;
+        if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     sampi_edited(s);
@@ -5258,39 +5866,63 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 
 /* ---- other parameters for a chain that is at work ---- */
 
-/* The sampler number `nth` of its kind in a chain, or NULL. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, const sampi_kind *kind, int nth)
+/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new are
+   paired by kind and ordinal. */
+static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
 {
     for (int32_t i = 0; i < c->u.chain.n; i++)
         if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
     return NULL;
 }
 
-static const sampi_ring *sampi_window_of(const sampi_sampler *s)
+/* The tokens of a window, the oldest first, to a sampler's accept. */
+static void sampi_accept_window(sampi_sampler *s, const sampi_ring *ring, const samp_token *token)
 {
-    return s->kind == &SAMPI_PENALTIES ? &s->u.penalties.ring : s->kind == &SAMPI_DRY ? &s->u.dry.ring : NULL;
+    for (uint32_t back = ring->size; back-- > 0;)
+        sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
-/* s takes over what `old`, the same sampler with other parameters, has learnt; it may be NULL, or off. */
+static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    if (old)
+        sampi_accept_window(s, &old->u.penalties.ring, (const samp_token *)sampi_part(old, 0));
+    else
+        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+}
+
+static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    if (old)
+        sampi_accept_window(s, &old->u.dry.ring, (const samp_token *)sampi_part(old, 0));
+    else
+        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+}
+
+static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    (void)chain;
+    if (old) s->now = old->now;
+}
+
+static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+{
+    (void)chain;
+    if (!old) return;
+    s->now = old->now;
+    s->u.adaptive.sum = old->u.adaptive.sum;
+    s->u.adaptive.total = old->u.adaptive.total;
+}
+
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
+   work. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
-    bool has = old && !old->off;
-    if (sampi_window_of(s) && !s->off) {
-        const sampi_ring *ring = has ? sampi_window_of(old) : &chain->u.chain.ring;
-        const samp_token *token = has ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
-        for (uint32_t back = ring->size; back-- > 0;) s->kind->accept(s, sampi_ring_at(ring, token, back));
-    }
-    if (!has) return;
-    if (s->kind == &SAMPI_MIROSTAT || s->kind == &SAMPI_MIROSTAT_V2 || s->kind == &SAMPI_ADAPTIVE_P)
-        s->now = old->now;
-    if (s->kind == &SAMPI_ADAPTIVE_P) {
-        s->u.adaptive.sum = old->u.adaptive.sum;
-        s->u.adaptive.total = old->u.adaptive.total;
-    }
-    if (s->kind->draws && s->part_size[0] && s->rng == old->rng && s->seed == old->seed) {
-        *sampi_mt_of(s) = *sampi_mt_of(old);
-        s->now.drawn = old->now.drawn;
-    }
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (old && old->off) old = NULL;
+    if (hooks->take_over && !s->off) hooks->take_over(s, old, chain);
+    if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
+    *sampi_mt_of(s) = *sampi_mt_of(old);
+    s->now.drawn = old->now.drawn;
 }
 
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
@@ -5307,7 +5939,7 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
         sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
     }
     if (!status) {
-        sampi_chain old = c->u.chain;
+        sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
         c->u.chain.item = fresh->u.chain.item;
         c->u.chain.n = fresh->u.chain.n;
         c->u.chain.cap = fresh->u.chain.cap;
@@ -5341,10 +5973,11 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
 
 /* ---- copying ---- */
 
+/* By the user's clone, which returns a sampler of its own making. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
-    sampi_sampler t = sampi_blank(&SAMPI_CUSTOM);
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     if (!s->status && iface->clone) return iface->clone(&s->base);
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
@@ -5352,6 +5985,7 @@ static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     return sampi_new(&t);
 }
 
+/* Member by member; NULL, and nothing left behind, if memory runs out. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -5383,9 +6017,9 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
-    memcpy(c, s, size);
+    memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work);
+    memset(&c->work, 0, sizeof c->work); /* it would be freed twice */
     c->draft = NULL;
     c->owner = NULL;
     c->serial = sampi_next_serial();
@@ -5483,9 +6117,59 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
    The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken. */
+   answer, and else the exact sum is taken.
 
-typedef struct sampi_row {
+   THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
+
+     dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - a few elements have other values, kept aside ("changes")                       sampi_set_element
+               - logits are elements times r                                                    sampi_scale_row
+               - elements below a floor count as masked                                         sampi_raise_floor
+     compact   x [n] and id [n], what is left: nothing masked, no changes, r = 1, no floor      sampi_gather
+               - fewer tokens, in place: sampi_gather, sampi_cut_at; others stay in order of ids
+               - other logits, in place                                                         sampi_set_element
+     array     samp_token_data [n], for the samplers above                                      sampi_row_array
+
+   sampi_gather_first, sampi_keep_first and sampi_compact are ways to call sampi_gather. Gathering leaves the dense row
+   untouched, so a sampler may try on a copy of the record ("head", "best", "before") and go back to the row itself if
+   that was not enough. From a compact row there is no way back.
+
+   INVARIANTS. The row is scanned once, when it is opened, and every function here may rely on this and leaves it so:
+     - no NaN, no +infinity, and at least one token is not masked;
+     - top is the largest element of a compact row, and of a dense one but for its changes (sampi_row_max counts them);
+     - line holds the maxima of the dense row's lines, but for its changes, until the draw ends.
+   A sampler that can declines with SAMPI_DECLINED: then the row holds the same logits as before, and the plan goes on
+   step by step. A dense row with a floor comes only to samplers that say so in the plan; the others get it compact.
+
+   THE WORKSPACE. One block (sampi_reserve), which belongs to one draw at a time. What outlives the function that wrote
+   it is marked with *; all the rest is free for whoever comes next.
+
+     line     * maxima of the dense row's lines
+     change   * changed elements of the dense row, by id
+     x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
+     w          as long as the vocabulary, in the candidates' place, so one array of 12 bytes a token is all there is:
+                  sampi_gather      the lines that it collects from
+                  top_p, xtc        weights of the compact row, or of the tokens looked at
+                  typical           weights, scores and places (sampi_scored), then the tokens that tie
+                  tail_free         keys to sort, then weights; the sorted logits behind them
+                  adaptive_p        the logits that it draws from
+     candidate * the array, once the row has gone step by step; nothing else is used any more
+     scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
+     sum        dist's sums of tiles */
+
+/* One draw to make. */
+typedef struct sampi_job {
+    sampi_sampler *s;
+    sampi_work *work;
+    const void *data; /* [n] */
+    samp_dtype dtype;
+    const uint32_t *mask;
+    size_t n;
+    samp_logprobs *logprobs; /* or NULL */
+    bool accept;
+} sampi_job;
+
+struct sampi_row {
     const sampi_kernels *k;
     sampi_work *work;
     samp_perf_data *perf;
@@ -5493,18 +6177,21 @@ typedef struct sampi_row {
     const void *data;     /* [n] the elements as given; */
     const uint32_t *mask; /* their mask or NULL, */
     samp_dtype dtype;     /* and their dtype */
-    const int32_t *id;    /* [n] or NULL: dense, id = index */
+    const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     size_t n;
-    float r;         /* 1 in a compact row */
-    float top;       /* the maximum of x, changes aside */
-    float floor;     /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
-    bool scanned;    /* top, and of a dense row the lines' maxima, are known */
-    size_t n_change; /* dense only: elements of x that have another value, by id */
-} sampi_row;
+    float r;          /* 1 in a compact row */
+    float top;        /* the maximum of x, changes aside */
+    float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
+    size_t n_change;  /* dense only: elements of x that have another value, by id */
+    samp_token token; /* what the last sampler selected */
+};
 
-#define SAMPI_DECLINED 1    /* "not here": go on step by step */
-#define SAMPI_CHANGES  1024 /* more changed logits than that go step by step */
-#define SAMPI_SMALL    4096 /* rows up to this length are summed exactly at once */
+#define SAMPI_DECLINED 1 /* "not here": go on step by step */
+#define SAMPI_CHANGES                                                                                                \
+    1024 /* more changed logits than that go step by step: each is put in its place among the others */
+#define SAMPI_SMALL 4096 /* rows up to this length are summed exactly at once: it costs no more than an estimate */
+
+/* ---- elements and logits ---- */
 
 /* Floats as integers in the same order. */
 static int32_t sampi_key(float x)
@@ -5535,13 +6222,20 @@ static float sampi_float_up(double t)
     return (double)f < t ? sampi_next_up(f) : f;
 }
 
-/* The smallest x with x * r >= l: where a threshold on logits lies in a dense row. */
-static float sampi_unscale(float l, float r)
+static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
+
+static float sampi_logit_of(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+
+/* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
+   product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
+   would not do: it may lie an ulp or two off. */
+static float sampi_unscale(const sampi_row *row, float l)
 {
+    const float r = row->r;
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY),
-            quotient = sampi_key(sampi_finite(l / r));
-    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* the rounded quotient is nearly always next to it */
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
+    int64_t quotient = sampi_key(sampi_finite(l / r));
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
         int64_t below = quotient - step, above = quotient + step;
         if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
         if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
@@ -5556,15 +6250,7 @@ static float sampi_unscale(float l, float r)
     return sampi_unkey((int32_t)hi);
 }
 
-static sampi_change *sampi_changes(const sampi_row *row) { return row->work->change; }
-
-/* Where the change of this token is, or belongs. */
-static size_t sampi_change_at(const sampi_row *row, samp_token id)
-{
-    return sampi_find_token(sampi_changes(row), sizeof(sampi_change), row->n_change, id);
-}
-
-static float sampi_logit_at(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+/* ---- a row from the outside ---- */
 
 /* NaN, +infinity, all masked: what every sampler checks first. */
 static int sampi_max_status(float top)
@@ -5573,178 +6259,412 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
+static size_t sampi_n_lines(size_t n) { return 16 * ((n + SAMPI_TILE - 1) / SAMPI_TILE); }
+
+/* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
 static int sampi_scan(sampi_row *row)
 {
-    if (row->scanned) return SAMP_OK;
-    row->top = row->id ? row->k->maxima(row->x, SAMP_F32, NULL, row->n, row->work->scratch)
-                       : row->k->maxima(row->data, row->dtype, row->mask, row->n, row->work->line);
-    row->scanned = true;
+    float *line = sampi_is_compact(row) ? row->work->scratch : row->work->line;
+    row->top = row->n ? row->k->maxima(row->data, row->dtype, row->mask, row->n, line) : -INFINITY;
     return sampi_max_status(row->top);
 }
 
-/* Tokens of a row on their own, in its place or behind it. id may be NULL, for a dense row of floats. */
-static sampi_row sampi_compact_row(const sampi_row *row, const float *x, const int32_t *id, size_t n)
+/* The row as given, scanned. */
+static int sampi_open_row(sampi_row *row, const sampi_job *job)
 {
-    sampi_row c = { row->k, row->work, row->perf, x, x, NULL, SAMP_F32, id, n, 1.0f, 0.0f, -FLT_MAX, false, 0 };
-    return c;
+    memset(row, 0, sizeof *row);
+    row->k = sampi_use();
+    row->work = job->work;
+    row->perf = &job->s->perf;
+    row->x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
+    row->data = job->data;
+    row->mask = job->mask;
+    row->dtype = job->dtype;
+    row->n = job->n;
+    row->r = 1.0f;
+    row->floor = -FLT_MAX;
+    row->token = -1;
+    return sampi_scan(row);
 }
 
-/* x [i] of a dense row, changes aside. */
-static float sampi_at(const sampi_row *row, size_t i)
+/* From now on the row is these logits: compact, or dense if id is NULL. Its top is left to the caller. */
+static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, size_t n)
+{
+    row->x = x;
+    row->data = x;
+    row->mask = NULL;
+    row->dtype = SAMP_F32;
+    row->id = id;
+    row->n = n;
+    row->r = 1.0f;
+    row->floor = -FLT_MAX;
+    row->n_change = 0;
+}
+
+/* x [i] of a row, changes aside. */
+static float sampi_element_at(const sampi_row *row, size_t i)
 {
     return row->x ? row->x[i] : sampi_element(row->data, row->dtype, row->mask, i);
 }
 
+static samp_token sampi_id_at(const sampi_row *row, size_t i) { return row->id ? row->id[i] : (samp_token)i; }
+
+/* Where a token stands; row->n if it doesn't. */
+static size_t sampi_find_id(const sampi_row *row, samp_token id)
+{
+    if (!sampi_is_compact(row)) return (size_t)id < row->n ? (size_t)id : row->n;
+    size_t i = sampi_find_token(row->id, sizeof *row->id, row->n, id);
+    return i < row->n && row->id[i] == id ? i : row->n;
+}
+
+/* ---- changes ---- */
+
+/* Where the change of this token is, or belongs. */
+static size_t sampi_change_at(const sampi_row *row, samp_token id)
+{
+    return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
+}
+
+/* x [i] as it is now. The steps begin with +0 where a row has -0. */
+static float sampi_present(const sampi_row *row, size_t i)
+{
+    if (sampi_is_compact(row)) return row->x[i];
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)i);
+    return c < row->n_change && change[c].id == (samp_token)i ? change[c].x : sampi_element_at(row, i) + 0.0f;
+}
+
+/* One more element of a dense row with another value; sorted by id. Most come in order of ids, so that nothing moves. */
+static void sampi_add_change(sampi_row *row, samp_token id, float x)
+{
+    sampi_change *change = row->work->change;
+    size_t i = row->n_change;
+    while (i > 0 && change[i - 1].id >= id) i--;
+    if (i == row->n_change || change[i].id != id) {
+        memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
+        change[i].id = id;
+        row->n_change++;
+    }
+    change[i].x = x;
+}
+
+/* May so many more elements be changed here? */
+static bool sampi_has_room(const sampi_row *row, size_t n)
+{
+    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+}
+
+/* Give an element another value. The row is a row again after sampi_end_changes. */
+static void sampi_set_element(sampi_row *row, size_t i, float x)
+{
+    if (sampi_is_compact(row))
+        row->work->x[i] = x;
+    else
+        sampi_add_change(row, (samp_token)i, x);
+}
+
+/* ---- a row piece by piece ---- */
+
+/* A walk over a row in pieces of floats:
+     sampi_pieces it;
+     for (sampi_start(&it, row); sampi_next_piece(&it);) ... it.x [it.n], the elements it.at and on, changes included.
+   Where floats lie ready, a piece is all of them up to the next tile with a change; else it is one tile, in buf. at is
+   a multiple of SAMPI_TILE. A piece holds until the next one. */
+typedef struct sampi_pieces {
+    const sampi_row *row;
+    size_t at, n;
+    const float *x;
+    float buf[SAMPI_TILE];
+} sampi_pieces;
+
+static void sampi_start(sampi_pieces *it, const sampi_row *row)
+{
+    it->row = row;
+    it->at = it->n = 0;
+}
+
+/* The piece that begins with the tile at `at`. */
+static void sampi_piece_at(sampi_pieces *it, size_t at)
+{
+    const sampi_row *row = it->row;
+    const sampi_change *change = row->work->change;
+    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
+    size_t next = c < row->n_change ? (size_t)change[c].id : row->n; /* the next change */
+    it->at = at;
+    if (row->x && next >= end) {
+        it->x = row->x + at;
+        it->n = (next < row->n ? next / SAMPI_TILE * SAMPI_TILE : row->n) - at;
+        return;
+    }
+    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, it->buf);
+    for (; c < row->n_change && (size_t)change[c].id < end; c++) it->buf[(size_t)change[c].id - at] = change[c].x;
+    it->x = it->buf;
+    it->n = end - at;
+}
+
+static bool sampi_next_piece(sampi_pieces *it)
+{
+    size_t at = it->at + it->n;
+    if (at >= it->row->n) return false;
+    sampi_piece_at(it, at);
+    return true;
+}
+
+/* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
+   end of a row. */
+static size_t sampi_row_count(const sampi_row *row, float floor, float below)
+{
+    sampi_pieces it;
+    size_t count = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        count += floor >= -FLT_MAX ? row->k->count(it.x, it.n, floor) : it.n;
+        if (below <= FLT_MAX) count -= row->k->count(it.x, it.n, below);
+    }
+    return count;
+}
+
+/* A row as the array of its candidates. It lies where w does. */
+static samp_token_data_array sampi_row_array(const sampi_row *row)
+{
+    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
+        for (size_t i = 0; i < it.n; i++) {
+            samp_token_data *d = &cur.data[it.at + i];
+            d->id = sampi_id_at(row, it.at + i);
+            d->logit = sampi_logit_of(row, it.x[i]) + 0.0f; /* -0 becomes +0 */
+            d->p = 0.0f;
+        }
+    }
+    return cur;
+}
+
 /* ---- finding thresholds ---- */
 
-/* A value that at least `need` of f [n] reach, and not many more do; -FLT_MAX if fewer are unmasked. top = the
-   maximum of f. exact: the largest such value. */
-static float sampi_threshold(const sampi_kernels *k, const float *f, size_t n, size_t need, float top, bool exact)
+/* Numbers, the largest of them top or less, and their weights: NULL if each counts 1. */
+typedef struct sampi_values {
+    const sampi_kernels *k;
+    const float *x;
+    const uint64_t *w;
+    size_t n;
+    float top;
+} sampi_values;
+
+static uint64_t sampi_mass_above(const sampi_values *values, float floor)
 {
-    const int32_t least = sampi_key(-FLT_MAX);
-    int32_t high = sampi_key(top) + 1, low = high - 1, step = 1 << 16; /* count (high) < need */
-    size_t count = k->count(f, n, top), enough = exact ? need : need + need / 4 + 4;
-    while (count < need) {
-        if (low == least) return -FLT_MAX;
+    return values->w ? values->k->mass(values->x, values->w, values->n, floor)
+                     : values->k->count(values->x, values->n, floor);
+}
+
+/* The largest value with the mass `want` at or above it, by bisection of the keys; -FLT_MAX if all have less. A smaller
+   value will do if the mass is no more than `enough`, or if it is less than `fine` keys below the largest. The search
+   goes down from the top with steps that double: what is looked for is rarely far from there. */
+static float sampi_find_value(const sampi_values *values, uint64_t want, uint64_t enough, int32_t fine)
+{
+    const int32_t lowest = sampi_key(-FLT_MAX);
+    int32_t low = sampi_key(values->top), high = low + 1, step = 1 << 16; /* the mass at high is less than wanted */
+    uint64_t mass = sampi_mass_above(values, values->top);
+    while (mass < want) {
+        if (low == lowest) return -FLT_MAX;
         high = low;
-        low = (int64_t)low - least > step ? low - step : least;
-        step = step < 1 << 28 ? step * 2 : step;
-        count = k->count(f, n, sampi_unkey(low));
+        low = (int64_t)low - lowest > step ? low - step : lowest;
+        if (step < 1 << 28) step *= 2;
+        mass = sampi_mass_above(values, sampi_unkey(low));
     }
-    while ((int64_t)high - low > 1 && (exact || count > enough)) {
-        int32_t mid = sampi_middle(low, high);
-        size_t c = k->count(f, n, sampi_unkey(mid));
-        if (c >= need)
-            low = mid, count = c;
-        else
-            high = mid;
+    while ((int64_t)high - low > fine && mass > enough) {
+        int32_t middle = sampi_middle(low, high);
+        uint64_t mass_middle = sampi_mass_above(values, sampi_unkey(middle));
+        if (mass_middle < want) {
+            high = middle;
+        } else {
+            low = middle;
+            mass = mass_middle;
+        }
     }
     return sampi_unkey(low);
 }
 
-/* A threshold on x that at least `need` tokens of a dense row reach, changes counted out: from the maxima of
-   lines. */
-static float sampi_row_bound(const sampi_row *row, size_t need)
+/* The largest value that `want` of x [n] reach, exactly; or one that not many more reach. */
+static float sampi_find_nth(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
 {
-    float *line = row->work->line, *f = row->work->scratch;
-    size_t n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE), m = 64;
-    if (need >= row->n) return -FLT_MAX;
-    if (need == 1 && row->n_change == 0) return row->top;
-    need += row->n_change;
-    while (m < 4 * need) m *= 2;
-    if (m >= n) return sampi_threshold(row->k, line, n, need, row->top, false);
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, 0, 1);
+}
+
+static float sampi_find_about(const sampi_kernels *k, const float *x, size_t n, size_t want, float top)
+{
+    sampi_values values = { k, x, NULL, n, top };
+    return sampi_find_value(&values, want, want + want / 4 + 4, 1);
+}
+
+/* A threshold on x that at least `want` tokens of a dense row reach, changes counted out. As many lines as are wanted
+   have a maximum that reaches it. For a few tokens it is enough to look at m sets of lines, if m is several times
+   what is wanted: few sets then hold two of the largest. line has room to be filled up to a multiple of m. */
+static float sampi_row_bound(const sampi_row *row, size_t want)
+{
+    float *line = row->work->line, *fold = row->work->scratch;
+    size_t n = sampi_n_lines(row->n), m = 64;
+    if (want >= row->n) return -FLT_MAX;
+    if (want == 1 && row->n_change == 0) return row->top;
+    want += row->n_change; /* each of these may be a line's maximum no more */
+    while (m < 4 * want) m *= 2;
+    if (m >= n) return sampi_find_about(row->k, line, n, want, row->top);
     while (n % m) line[n++] = -INFINITY;
-    row->k->fold(line, n, f, m);
-    return sampi_threshold(row->k, f, m, need, row->top, false);
+    row->k->fold(line, n, fold, m);
+    return sampi_find_about(row->k, fold, m, want, row->top);
 }
 
 /* ---- from dense to compact ---- */
 
-/* Put the changed elements among the collected ones: m sorted by id -> how many. */
-static size_t sampi_merge_changes(const sampi_row *row, size_t m, float least)
+/* Take the changed elements out of the m collected ones: how many stay. */
+static size_t sampi_drop_changed(const sampi_row *row, size_t m)
 {
-    const sampi_change *change = sampi_changes(row);
+    const sampi_change *change = row->work->change;
     float *x = row->work->x;
     int32_t *id = row->work->id;
-    size_t kept = 0, c = 0, more = 0;
-    for (size_t i = 0; i < m; i++) { /* out with their old values */
+    size_t kept = 0, c = 0;
+    for (size_t i = 0; i < m; i++) {
         while (c < row->n_change && change[c].id < id[i]) c++;
         if (c < row->n_change && change[c].id == id[i]) continue;
         x[kept] = x[i];
         id[kept++] = id[i];
     }
-    for (c = 0; c < row->n_change; c++) more += change[c].x >= least;
-    size_t to = m = kept + more;
-    for (c = row->n_change; c > 0; c--) { /* in with the new ones, from the end */
-        if (!(change[c - 1].x >= least)) continue;
-        while (kept > 0 && id[kept - 1] > change[c - 1].id) {
-            to--, kept--;
+    return kept;
+}
+
+/* Put the changed elements among the collected ones: m sorted by id -> how many. */
+static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
+{
+    const sampi_change *change = row->work->change;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    size_t kept = sampi_drop_changed(row, m), more = 0;
+    for (size_t c = 0; c < row->n_change; c++) more += change[c].x >= floor;
+    size_t to = kept + more;
+    m = to;
+    for (size_t c = row->n_change; c > 0; c--) { /* from the end: places are free there */
+        const sampi_change *next = &change[c - 1];
+        if (!(next->x >= floor)) continue;
+        while (kept > 0 && id[kept - 1] > next->id) {
+            to--;
+            kept--;
             x[to] = x[kept];
             id[to] = id[kept];
         }
         to--;
-        x[to] = change[c - 1].x;
-        id[to] = change[c - 1].id;
+        x[to] = next->x;
+        id[to] = next->id;
     }
     return m;
 }
 
 /* The kernel of this name for rows that are not floats: line by line. */
-static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float least)
+static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
     float buf[SAMPI_LINE];
     size_t m = 0;
     for (size_t h = 0; h < n_lines; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
-        row->k->fetch(row->data, row->dtype, row->mask, at, len, buf);
-        m += row->k->collect(buf, NULL, (int32_t)at, len, least, INFINITY, work->x + m, work->id + m);
+        size_t at = (size_t)line[h] * SAMPI_LINE, n = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, n, buf);
+        m += row->k->collect(buf, NULL, (int32_t)at, n, floor, INFINITY, work->x + m, work->id + m);
     }
     return m;
 }
 
-/* Keep the tokens with x >= least (>= -FLT_MAX). Afterwards the row is compact. */
-static void sampi_gather(sampi_row *row, float least)
+/* Collect a dense row's elements x >= floor, changes aside: only from lines whose maximum reaches it, which are noted
+   where w is. */
+static size_t sampi_collect_lines(const sampi_row *row, float floor)
 {
     sampi_work *work = row->work;
-    if (least < row->floor) least = row->floor;
-    size_t m, lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (!row->id) (void)sampi_scan(row);
-    if (row->id) {
-        m = row->k->collect(row->x, row->id, 0, row->n, least, INFINITY, work->x, work->id);
-    } else { /* only from lines whose maximum reaches it */
-        float *max = (float *)(void *)work->w;
-        int32_t *hit = (int32_t *)(void *)(max + lines + 16);
-        size_t hits = row->k->collect(work->line, NULL, 0, lines, least, INFINITY, max, hit);
-        if (row->x) {
-            m = row->k->pick(row->x, row->n, hit, hits, least, work->x, work->id);
-        } else {
-            m = sampi_pick_row(row, hit, hits, least);
-        }
-    }
-    if (row->n_change) m = sampi_merge_changes(row, m, least);
+    size_t lines = sampi_n_lines(row->n);
+    float *maximum = (float *)(void *)work->w; /* collect wants a place for it */
+    int32_t *line = (int32_t *)(void *)(maximum + lines + 16);
+    size_t n = row->k->collect(work->line, NULL, 0, lines, floor, INFINITY, maximum, line);
+    if (!row->x) return sampi_pick_row(row, line, n, floor);
+    return row->k->pick(row->x, row->n, line, n, floor, work->x, work->id);
+}
+
+/* Keep the tokens with x >= floor, which is at most the largest x. Afterwards the row is compact. */
+static void sampi_gather(sampi_row *row, float floor)
+{
+    sampi_work *work = row->work;
+    float top = sampi_logit_of(row, row->top);
+    bool has_changes = row->n_change > 0;
+    size_t m;
+    if (floor < row->floor) floor = row->floor;
+    if (sampi_is_compact(row))
+        m = row->k->collect(row->x, row->id, 0, row->n, floor, INFINITY, work->x, work->id);
+    else
+        m = sampi_collect_lines(row, floor);
+    if (has_changes) m = sampi_merge_changes(row, m, floor);
     if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
-    row->x = work->x;
-    row->id = work->id;
-    row->n = m;
-    row->r = 1.0f;
-    row->n_change = 0;
-    row->floor = -FLT_MAX;
-    row->scanned = false;
+    sampi_set_tokens(row, work->x, work->id, m);
+    row->top = top; /* it is among those kept, unless it was changed */
+    if (has_changes) (void)sampi_scan(row);
 }
 
-/* The same, but where many tokens stay they are not copied: the dense row gets a floor. */
-static void sampi_raise_floor(sampi_row *row, float least)
+/* Keep all, in a compact row. */
+static void sampi_compact(sampi_row *row)
 {
-    size_t lines = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
-    if (row->id || !row->scanned || row->k->count(row->work->line, lines, least) < lines / 8 + row->n_change)
-        sampi_gather(row, least);
-    else if (least > row->floor)
-        row->floor = least;
+    if (!sampi_is_compact(row)) sampi_gather(row, -FLT_MAX);
 }
 
-/* The row's largest logit. */
-static float sampi_row_max(sampi_row *row)
+/* Keep the first `want` in order and maybe some more; a compact row stays as it is. */
+static void sampi_gather_first(sampi_row *row, size_t want)
 {
-    if (row->n_change) {
-        sampi_row best = *row; /* the workspace is free while the row is dense */
-        sampi_gather(&best, sampi_row_bound(row, 1));
-        if (best.n == 0 || sampi_scan(&best)) return -INFINITY;
-        return best.top;
-    }
-    return sampi_logit_at(row, row->top);
+    if (!sampi_is_compact(row))
+        sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
+}
+
+/* Keep the tokens with x >= floor. Where many stay they are not copied: the dense row gets a floor. */
+static void sampi_raise_floor(sampi_row *row, float floor)
+{
+    size_t lines = sampi_n_lines(row->n);
+    if (sampi_is_compact(row) || row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
+        sampi_gather(row, floor);
+    else if (floor > row->floor)
+        row->floor = floor;
+}
+
+/* The row's largest logit. The workspace is free while the row is dense, and only a dense row has changes. */
+static float sampi_row_max(const sampi_row *row)
+{
+    if (row->n_change == 0) return sampi_logit_of(row, row->top);
+    sampi_row best = *row;
+    sampi_gather_first(&best, 1);
+    return best.top;
+}
+
+/* Is all of a dense row masked? Lines show it without their elements, unless each may have lost its only token. */
+static bool sampi_is_all_masked(const sampi_row *row)
+{
+    size_t lines = sampi_n_lines(row->n), alive = 0;
+    for (size_t i = 0; i < lines && alive <= row->n_change; i++) alive += !sampi_masked(row->work->line[i]);
+    return alive <= row->n_change && sampi_masked(sampi_row_max(row));
+}
+
+/* Make it a row again whose elements have been set, some of them masked or not. */
+static int sampi_end_changes(sampi_row *row, bool has_masked)
+{
+    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked) sampi_gather(row, -FLT_MAX);
+    return sampi_scan(row);
 }
 
 /* Keep what is above `value` and, of what equals it, the smallest ids: `keep` tokens of a compact row. */
 static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 {
     sampi_work *work = row->work;
-    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id), over = m - keep,
-           from = m;
-    for (size_t left = over; left > 0; left -= work->x[from] == value) from--;
+    size_t m = row->k->collect(row->x, row->id, 0, row->n, value, INFINITY, work->x, work->id);
+    size_t from = m; /* behind it all that equal the value go */
+    for (size_t over = m - keep; over > 0;) {
+        from--;
+        if (work->x[from] == value) over--;
+    }
     size_t to = from;
     for (size_t i = from; i < m; i++) {
-        if (work->x[i] == value) continue; /* one of the largest ids with this value */
+        if (work->x[i] == value) continue;
         work->x[to] = work->x[i];
         work->id[to++] = work->id[i];
     }
@@ -5754,85 +6674,25 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
 /* Keep the first `keep` in order of a compact row. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
-    if (keep < row->n) sampi_cut_at(row, sampi_threshold(row->k, row->x, row->n, keep, row->top, true), keep);
+    if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
 }
 
 /* The first `keep` in order, or all unmasked ones if there are fewer. */
-static int sampi_keep_first(sampi_row *row, size_t keep)
+static void sampi_keep_first(sampi_row *row, size_t keep)
 {
-    int status = sampi_scan(row);
-    if (status) return status;
-    if (!row->id) {
-        float bound = sampi_row_bound(row, keep);
-        sampi_gather(row, sampi_unscale(sampi_logit_at(row, bound), row->r));
-        if (row->n == 0) return SAMP_E_EMPTY;
-        if ((status = sampi_scan(row))) return status;
-    }
+    sampi_gather_first(row, keep);
     sampi_cut(row, keep);
-    return SAMP_OK;
-}
-
-/* The next piece of a row as floats: where they are, all up to the next tile with a change; or a tile in buf, with its
-   changes. */
-static size_t sampi_piece(const sampi_row *row, size_t at, const float **piece, float *buf)
-{
-    const sampi_change *change = sampi_changes(row);
-    size_t c = sampi_change_at(row, (samp_token)at), end = at + SAMPI_TILE < row->n ? at + SAMPI_TILE : row->n;
-    if (row->x && (c == row->n_change || (size_t)change[c].id >= end)) {
-        *piece = row->x + at;
-        if (c == row->n_change || (size_t)change[c].id >= row->n) return row->n - at;
-        return (size_t)change[c].id / SAMPI_TILE * SAMPI_TILE - at;
-    }
-    row->k->fetch(row->data, row->dtype, row->mask, at, end - at, buf);
-    for (; c < row->n_change && (size_t)change[c].id < end; c++) buf[(size_t)change[c].id - at] = change[c].x;
-    *piece = buf;
-    return end - at;
-}
-
-/* How many elements x lie in [least, below). least = -INFINITY: masked ones too, which the kernels also have behind the
-   end of a row. */
-static size_t sampi_row_count(const sampi_row *row, float least, float below)
-{
-    size_t count = 0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        count += least >= -FLT_MAX ? row->k->count(piece, len, least) : len;
-        if (below <= FLT_MAX) count -= row->k->count(piece, len, below);
-    }
-    return count;
-}
-
-/* A row as the array of its candidates. */
-static samp_token_data_array sampi_row_array(const sampi_row *row)
-{
-    samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        for (size_t i = 0; i < len; i++) {
-            samp_token_data *d = &cur.data[at + i];
-            d->id = row->id ? row->id[at + i] : (samp_token)(at + i);
-            d->logit = sampi_logit_at(row, piece[i]) + 0.0f; /* -0 becomes +0 */
-            d->p = 0.0f;
-        }
-    }
-    return cur;
 }
 
 /* ---- sums ---- */
 
-static sampi_sums sampi_row_sums(const sampi_row *row, float max, float least, bool with_s)
+/* The exact sums of a row; `above` counts the elements from floor on. A pass of 35 us where an estimate takes 15, for
+   128k tokens. */
+static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    float buf[SAMPI_TILE];
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->sums(piece, len, row->r, max, least, with_s, &sums);
-    }
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);) row->k->sums(it.x, it.n, row->r, max, floor, with_s, &sums);
     return sums;
 }
 
@@ -5848,305 +6708,334 @@ typedef struct sampi_range {
 static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
-    if (!row->id) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
-    sampi_range g = { max, (double)sums.z, (double)sums.z, (double)sums.s, (double)sums.s, sums.z, true };
-    return g;
+    sampi_range range;
+    if (!sampi_is_compact(row)) row->perf->n_exact++; /* compact rows are short: no estimate was tried */
+    range.max = max;
+    range.z_lo = range.z_hi = (double)sums.z;
+    range.s_lo = range.s_hi = (double)sums.s;
+    range.z = sums.z;
+    range.is_exact = true;
+    return range;
 }
 
-/* Estimate the sums of a dense row. */
-static int sampi_estimate(sampi_row *row, sampi_range *g)
+/* Widen sweep's z and s to what the exact sums of n weights can be.
+   Let d be a token's distance from max and m = s / z its mean under p. Sweep has each e^-d with a relative error of at
+   most ROUNDING + SLOPE d. So z's is ROUNDING + SLOPE m, and as m is an estimate itself, 8 nats more are allowed.
+   For s the errors are weighted with d once more, and the mean of d^2 may be much more than m^2; but sweep ends at
+   d = 86, so it is at most 86 m. ROUNDING is 13 times SLOPE, so the error is at most SLOPE z (86 + 13) m, and
+   4 (1 + m) (13 + m + 8), which is what stands below, is more than 99 m for every m.
+   Then the exact sums are sums of integers: each weight is rounded by half a unit, and exp is off by less than 1e-11 of
+   it; no weight lies farther than 28 nats from the maximum, so s is off by less than 64 times that. */
+static void sampi_widen(sampi_range *range, double z, double s, size_t n)
+{
+    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
+    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
+    double slack = (double)n + 1.0 + 1e-11 * ((z + z_err) * unit);
+    range->z_lo = (z - z_err) * unit - slack;
+    range->z_hi = (z + z_err) * unit + slack;
+    range->s_lo = (s - s_err) * unit - 64.0 * slack;
+    range->s_hi = (s + s_err) * unit + 64.0 * slack;
+    if (range->z_lo < unit) range->z_lo = unit; /* the maximum is one whole weight */
+    if (range->s_lo < 0.0) range->s_lo = 0.0;
+    range->z = 0;
+    range->is_exact = false;
+}
+
+/* Estimate the sums of a dense row: one pass. Declined where they would not fit in 64 bits. */
+static int sampi_estimate(const sampi_row *row, sampi_range *range)
 {
     double z = 0.0, s = 0.0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    int status = sampi_scan(row);
-    if (status) return status;
-    g->max = sampi_row_max(row);
-    if ((status = sampi_max_status(g->max))) return status;
-    for (size_t at = 0, len; at < row->n; at += len) {
+    sampi_pieces it;
+    range->max = sampi_row_max(row);
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
         double part_z, part_s;
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->sweep(piece, len, row->r, g->max, &part_z, &part_s);
+        row->k->sweep(it.x, it.n, row->r, range->max, &part_z, &part_s);
         z += part_z;
         s += part_s;
     }
-    double off = SAMPI_SWEEP_ROUNDING + SAMPI_SWEEP_SLOPE * (s / z + 8.0);
-    double z_err = z * off, s_err = (s + z) * 4.0 * off, unit = (double)SAMPI_ONE;
-    g->z_lo = (z - z_err) * unit, g->z_hi = (z + z_err) * unit;
-    g->s_lo = (s - s_err) * unit, g->s_hi = (s + s_err) * unit;
-    /* weights are rounded to integers: up to half a unit each, and the maximum is one whole weight */
-    double slack = (double)row->n + 1.0 + 1e-11 * g->z_hi;
-    g->z_lo -= slack, g->z_hi += slack;
-    g->s_lo -= 64.0 * slack, g->s_hi += 64.0 * slack;
-    if (g->z_lo < (double)SAMPI_ONE) g->z_lo = (double)SAMPI_ONE;
-    if (g->s_lo < 0.0) g->s_lo = 0.0;
-    g->is_exact = false;
-    return g->z_hi >= g->z_lo && g->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
+    sampi_widen(range, z, s, row->n);
+    return range->z_hi >= range->z_lo && range->z_hi < 1e19 ? SAMP_OK : SAMPI_DECLINED;
 }
 
-static uint64_t sampi_least_mass(const sampi_range *g, uint64_t share)
+/* An estimate for a long dense row. A short one becomes compact, and a compact one is summed exactly. */
+static int sampi_range_of(sampi_row *row, sampi_range *range)
 {
-    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_lo);
-}
-static uint64_t sampi_most_mass(const sampi_range *g, uint64_t share)
-{
-    return sampi_mass_of(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1);
-}
-
-/* The key of the largest value v with sum of w [i] over x [i] >= v at least need, or less than `fine` below it; that of
-   -FLT_MAX if there is none. */
-static int32_t sampi_mass_key(const sampi_kernels *k, const float *x, const uint64_t *w, size_t n, uint64_t need,
-                              float top, int32_t fine)
-{
-    int32_t high = sampi_key(top) + 1, low = high, step = 1 << 16, least = sampi_key(-FLT_MAX);
-    uint64_t mass = 0;
-    while (mass < need && low != least) { /* mass (high) < need */
-        high = low;
-        low = (int64_t)low - least > step ? low - step : least;
-        step = step < 1 << 28 ? step * 2 : step;
-        mass = k->mass(x, w, n, sampi_unkey(low));
-    }
-    while ((int64_t)high - low > fine) {
-        int32_t mid = sampi_middle(low, high);
-        if (k->mass(x, w, n, sampi_unkey(mid)) >= need)
-            low = mid;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-/* The first prefix in order of a compact row that holds the mass `need`: how many tokens (0 if all of them hold
-   less), and the value of its last one. */
-static size_t sampi_prefix(const sampi_row *row, uint64_t *w, uint64_t need, float *value)
-{
-    const sampi_kernels *k = row->k;
-    uint64_t z = k->mass(row->x, w, row->n, -FLT_MAX), each = 0;
-    if (need == 0) need = 1;
-    if (z < need) return 0;
-    *value = sampi_unkey(sampi_mass_key(k, row->x, w, row->n, need, row->top, 1)) + 0.0f;
-    float above = sampi_next_up(*value);
-    uint64_t before = k->mass(row->x, w, row->n, above);
-    for (size_t i = 0; i < row->n && each == 0; i++)
-        if (row->x[i] == *value) each = w[i];
-    return k->count(row->x, row->n, above) + (size_t)((need - before + each - 1) / each);
-}
-
-/* ---- the samplers ---- */
-
-/* One more element with another value; sorted by id. */
-static void sampi_change_to(sampi_row *row, samp_token id, float x)
-{
-    sampi_change *change = sampi_changes(row);
-    size_t i = row->n_change;
-    while (i > 0 && change[i - 1].id >= id) i--;
-    if (i < row->n_change && change[i].id == id) {
-        change[i].x = x;
-        return;
-    }
-    memmove(&change[i + 1], &change[i], (row->n_change - i) * sizeof *change);
-    change[i].id = id;
-    change[i].x = x;
-    row->n_change++;
-}
-
-/* The present value of a token, and where it stands in a compact row; false if it isn't there. */
-static bool sampi_lookup(const sampi_row *row, samp_token id, float *x, size_t *at)
-{
-    size_t lo = 0, hi = row->n;
-    if (!row->id) {
-        const sampi_change *change = sampi_changes(row);
-        if ((size_t)id >= row->n) return false;
-        *x = sampi_at(row, (size_t)id) + 0.0f;
-        lo = sampi_change_at(row, id);
-        if (lo < row->n_change && change[lo].id == id) *x = change[lo].x;
-        return true;
-    }
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (row->id[mid] < id)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    if (lo == row->n || row->id[lo] != id) return false;
-    *x = row->x[lo];
-    *at = lo;
-    return true;
-}
-
-/* logit_bias, penalties, dry: a few tokens get another logit. */
-static int sampi_fast_patch(sampi_row *row, sampi_sampler *s)
-{
-    const samp_logit_bias *bias = s->kind == &SAMPI_LOGIT_BIAS ? (const samp_logit_bias *)sampi_part(s, 0) : NULL;
-    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
-    size_t n = bias ? (size_t)s->u.bias.n : s->kind == &SAMPI_DRY ? sampi_dry_list(s, list) : s->u.penalties.n;
-    bool banned = false;
-    int status = row->id ? SAMP_OK : sampi_scan(row); /* of the row as it came: a change may hide a NaN */
-    if (status) return status;
-    if (row->r != 1.0f || (!row->id && row->n_change + n > SAMPI_CHANGES)) return SAMPI_DECLINED;
-    for (size_t i = 0; i < n; i++) {
-        samp_token id = bias ? bias[i].token : list[i].token;
-        size_t at = 0;
-        float l;
-        if (!sampi_lookup(row, id, &l, &at) || sampi_masked(l)) continue;
-        if (bias)
-            l = sampi_bias_change(l, bias[i].bias);
-        else
-            l = s->kind == &SAMPI_DRY ? sampi_dry_change(s, l, &list[i]) : sampi_penalties_change(s, l, &list[i]);
-        if (!row->id) {
-            sampi_change_to(row, id, l);
-            continue;
-        }
-        row->work->x[at] = l;
-        row->scanned = false;
-        banned |= sampi_masked(l);
-    }
-    if (banned) sampi_gather(row, -FLT_MAX); /* compact rows have no masked tokens */
-    return row->n ? SAMP_OK : SAMP_E_EMPTY;
-}
-
-static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s) { return sampi_keep_first(row, (size_t)s->u.top_k.k); }
-
-/* Keep l >= least, but at least the first min_keep in order. */
-static int sampi_fast_above(sampi_row *row, double least, size_t min_keep)
-{
-    float floor = sampi_float_up(least);
-    sampi_row before = *row;
-    if (row->id) {
-        if (row->k->count(row->x, row->n, floor) < min_keep) return sampi_keep_first(row, min_keep);
-        sampi_gather(row, floor);
-        return SAMP_OK;
-    }
-    sampi_raise_floor(row, sampi_unscale(floor, row->r));
-    if (!row->id && row->n / 128 >= min_keep) return SAMP_OK; /* at least so many lines reach it */
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    if (row->n >= min_keep) return SAMP_OK;
-    *row = before;
-    return sampi_keep_first(row, min_keep);
-}
-
-static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
-{
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    return sampi_fast_above(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep ? s->u.cut.min_keep : 1);
-}
-
-/* top_p on a compact row: all weights. */
-static int sampi_top_p_compact(sampi_row *row, uint64_t share, size_t min_keep)
-{
-    uint64_t *w = row->work->w;
-    float value;
-    int status = sampi_scan(row);
-    if (status) return status;
-    row->k->weights(row->x, row->n, row->top, w);
-    size_t keep = sampi_prefix(row, w, sampi_mass_of(share, row->k->mass(row->x, w, row->n, -FLT_MAX)), &value);
-    if (keep < min_keep)
-        sampi_cut(row, min_keep);
-    else
-        sampi_cut_at(row, value, keep);
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) return sampi_estimate(row, range);
+    sampi_compact(row);
+    *range = sampi_exact(row, row->top, true);
     return SAMP_OK;
 }
 
-/* A long nucleus. A sample of the row tells between which values the mass left out ends; one exact pass gives Z and the
-   mass above these, and only the tokens between them are looked at one by one. The row stays dense, with a floor. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *g, uint64_t share, size_t min_keep)
+/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. */
+static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+static uint64_t sampi_z_hi(const sampi_range *range)
+{
+    return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
+}
+
+static uint64_t sampi_mass_lo(const sampi_range *range, uint64_t share)
+{
+    return sampi_mass_of(share, sampi_z_lo(range));
+}
+
+static uint64_t sampi_mass_hi(const sampi_range *range, uint64_t share)
+{
+    return sampi_mass_of(share, sampi_z_hi(range));
+}
+
+/* The first tokens in order of a compact row: how many, and the logit of the last of them. */
+typedef struct sampi_prefix {
+    size_t n;
+    float last;
+} sampi_prefix;
+
+/* The shortest prefix that holds the mass `want`, w [n] the row's weights; n = 0 if all of them hold less. Of the
+   tokens that equal the last one, all with one weight, it has as many as are needed. */
+static sampi_prefix sampi_find_prefix(const sampi_row *row, const uint64_t *w, uint64_t want)
+{
+    const sampi_kernels *k = row->k;
+    sampi_values values = { k, row->x, w, row->n, row->top };
+    sampi_prefix prefix = { 0, 0.0f };
+    size_t i = 0;
+    if (want == 0) want = 1;
+    if (k->mass(row->x, w, row->n, -FLT_MAX) < want) return prefix;
+    prefix.last = sampi_find_value(&values, want, 0, 1) + 0.0f;
+    while (row->x[i] != prefix.last) i++;
+    float above = sampi_next_up(prefix.last);
+    uint64_t missing = want - k->mass(row->x, w, row->n, above);
+    prefix.n = k->count(row->x, row->n, above) + (size_t)((missing + w[i] - 1) / w[i]);
+    return prefix;
+}
+
+/* Keep a prefix, but at least the first min_keep. */
+static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_keep)
+{
+    if (prefix.n < min_keep)
+        sampi_cut(row, min_keep);
+    else
+        sampi_cut_at(row, prefix.last, prefix.n);
+}
+
+/* ---- logit_bias, penalties, dry: a few tokens get another logit ---- */
+
+/* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
+static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
+{
+    *at = sampi_find_id(row, token);
+    if (*at == row->n) return false;
+    *l = sampi_present(row, *at);
+    return !sampi_masked(*l);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. */
+static bool sampi_can_patch(const sampi_row *row, size_t n) { return row->r == 1.0f && sampi_has_room(row, n); }
+
+static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
+{
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    size_t n = (size_t)s->u.bias.n, at;
+    bool has_masked = false;
+    float l;
+    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
+        l = sampi_bias_change(l, bias[i].bias);
+        sampi_set_element(row, at, l);
+        if (sampi_masked(l)) has_masked = true;
+    }
+    return sampi_end_changes(row, has_masked);
+}
+
+/* The tokens of a list, each by its count. This masks none. */
+static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
+                               float (*change)(const sampi_sampler *, float, const sampi_count *))
+{
+    size_t at;
+    float l;
+    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0; i < n; i++)
+        if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
+    return sampi_end_changes(row, false);
+}
+
+static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
+}
+
+static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
+{
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    return sampi_change_listed(row, s, list, sampi_dry_list(s, list), sampi_dry_change);
+}
+
+/* ---- top_k, min_p ---- */
+
+static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
+{
+    sampi_keep_first(row, (size_t)s->u.top_k.k);
+    return SAMP_OK;
+}
+
+/* Counting first would be a pass over a dense row: it is cut, and if too few are left, taken back. */
+static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
+{
+    float floor = sampi_float_up((double)sampi_row_max(row) + sampi_ln(s->u.cut.p));
+    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
+    if (sampi_is_compact(row)) {
+        if (row->k->count(row->x, row->n, floor) < min_keep)
+            sampi_keep_first(row, min_keep);
+        else
+            sampi_gather(row, floor);
+        return SAMP_OK;
+    }
+    sampi_row before = *row;
+    sampi_raise_floor(row, sampi_unscale(row, floor));
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK; /* an eighth of the lines reach it */
+    sampi_compact(row);
+    if (row->n < min_keep) {
+        *row = before;
+        sampi_keep_first(row, min_keep);
+    }
+    return SAMP_OK;
+}
+
+/* ---- top_p ----
+   It keeps the prefix by mass of sampi_find_prefix, of a row in one of three forms:
+     all    a compact or short row: the weights of all its tokens;
+     head   a long row with a short nucleus: the first tokens, a few times as many as the perplexity tells;
+     wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
+            its end is looked at, between an exact sum of what is above the band and what is wanted. */
+
+static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w;
+    row->k->weights(row->x, row->n, row->top, w);
+    uint64_t z = row->k->mass(row->x, w, row->n, -FLT_MAX);
+    sampi_keep_prefix(row, sampi_find_prefix(row, w, sampi_mass_of(share, z)), min_keep);
+}
+
+/* How many tokens a nucleus may need, roughly: twice the perplexity e^H, H = mean of max - l, + ln Z. */
+static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
+{
+    double mean = (range->s_hi + range->s_lo) / (range->z_hi + range->z_lo);
+    double entropy = mean + sampi_ln(range->z_hi / (double)SAMPI_ONE);
+    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
+    if (guess < 24.0) return 24;
+    return guess < (double)n ? (size_t)guess : n;
+}
+
+/* false: the nucleus is not that short, and nothing has changed but that the range may be exact now. */
+static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
+{
+    uint64_t *w = row->work->w;
+    for (size_t want = sampi_top_p_guess(range, row->n); want < row->n / 64 && min_keep < want; want *= 4) {
+        sampi_row head = *row;
+        sampi_gather_first(&head, want);
+        head.k->weights(head.x, head.n, range->max, w);
+        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_mass_hi(range, share)) continue;
+        sampi_prefix prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        if (!range->is_exact && prefix.n != sampi_find_prefix(&head, w, sampi_mass_hi(range, share)).n) {
+            *range = sampi_exact(row, range->max, false);
+            prefix = sampi_find_prefix(&head, w, sampi_mass_lo(range, share));
+        }
+        *row = head;
+        sampi_keep_prefix(row, prefix, min_keep);
+        return true;
+    }
+    return false;
+}
+
+/* Where a long nucleus ends, told by every 32nd token: elements low and high with its last one between them, most
+   likely. They leave out an eighth more and an eighth less than the share says, for the noise of the sample. */
+static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uint64_t share, float *low, float *high)
+{
+    float *l = row->work->x;
+    uint64_t *w = row->work->w, z = (uint64_t)range->z_lo;
+    uint64_t left_out = (z - sampi_mulhi(share, z)) / 32, noise = left_out / 8;
+    size_t n = 0;
+    for (size_t i = 0; i < row->n; i += 32) l[n++] = sampi_logit_of(row, sampi_element_at(row, i));
+    row->k->weights(l, n, range->max, w);
+    sampi_values sample = { row->k, l, w, n, range->max };
+    uint64_t all = sampi_mass_above(&sample, -FLT_MAX);
+    if (all <= left_out + noise) return false;
+    *high = sampi_unscale(row, sampi_find_value(&sample, all - left_out - noise, 0, 1 << 12));
+    *low = sampi_unscale(row, sampi_find_value(&sample, all - left_out + noise, 0, 1 << 12));
+    return true;
+}
+
+/* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
+   to masked ones. Declined, with nothing changed, where the band has missed the end. */
+static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
-    float buf[SAMPI_TILE], value = 0.0f;
-    const float *piece;
+    float low, high, *x = work->x;
+    sampi_pieces it;
     size_t m = 0;
-    for (size_t i = 0; i < row->n; i += 32) work->x[m++] = sampi_logit_at(row, sampi_at(row, i));
-    k->weights(work->x, m, g->max, work->w);
-    uint64_t all = k->mass(work->x, work->w, m, -FLT_MAX), z = (uint64_t)g->z_lo;
-    uint64_t out_of = (z - sampi_mulhi(share, z)) / 32, slack = out_of / 8; /* the noise of the sample */
-    if (all <= out_of + slack) return SAMPI_DECLINED;
-    float high = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of - slack, g->max, 1 << 12));
-    float low = sampi_unkey(sampi_mass_key(k, work->x, work->w, m, all - out_of + slack, g->max, 1 << 12));
-    high = sampi_unscale(high, row->r), low = sampi_unscale(low, row->r);
+    if (!sampi_top_p_band(row, range, share, &low, &high)) return SAMPI_DECLINED;
+    sampi_sums sums = sampi_row_sums(row, range->max, high, false);
+    uint64_t want = sampi_mass_of(share, sums.z);
+    if (sums.above >= want) return SAMPI_DECLINED;
 
-    sampi_sums sums = sampi_row_sums(row, g->max, high, false);
-    uint64_t need = sampi_mass_of(share, sums.z);
-    if (sums.above >= need) return SAMPI_DECLINED;
-    m = 0;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = sampi_piece(row, at, &piece, buf);
-        m += k->collect(piece, NULL, (int32_t)at, len, low, high, work->x + m, work->id + m);
-    }
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        m += k->collect(it.x, NULL, (int32_t)it.at, it.n, low, high, x + m, work->id + m);
     if (m == 0) return SAMPI_DECLINED;
-    k->scale(work->x, m, row->r, work->x);
-    k->weights(work->x, m, g->max, work->w);
-    sampi_row band = sampi_compact_row(row, work->x, work->id, m);
-    sampi_scan(&band);
-    size_t keep = sampi_prefix(&band, work->w, need - sums.above, &value), more = 0, out = 0;
-    if (keep == 0 || (min_keep > 1 && keep + sampi_row_count(row, high, INFINITY) < min_keep)) return SAMPI_DECLINED;
-    keep -= k->count(work->x, m, sampi_next_up(value)); /* of those that equal it */
-    for (size_t i = 0; i < m; i++) out += work->x[i] == value && more++ >= keep;
-    if (row->n_change + out > SAMPI_CHANGES) return SAMPI_DECLINED;
-    for (size_t i = m; i > 0 && out > 0; i--)
-        if (work->x[i - 1] == value) sampi_change_to(row, work->id[i - 1], -INFINITY), out--;
-    row->floor = sampi_unscale(value, row->r);
+    k->scale(x, m, row->r, x);
+    k->weights(x, m, range->max, work->w);
+    sampi_row band = *row;
+    sampi_set_tokens(&band, x, work->id, m);
+    (void)sampi_scan(&band);
+    sampi_prefix prefix = sampi_find_prefix(&band, work->w, want - sums.above);
+    if (prefix.n == 0) return SAMPI_DECLINED;
+    if (min_keep > 1 && prefix.n + sampi_row_count(row, high, INFINITY) < min_keep) return SAMPI_DECLINED;
+
+    size_t over = k->count(x, m, prefix.last) - prefix.n;
+    if (row->n_change + over > SAMPI_CHANGES) return SAMPI_DECLINED;
+    for (size_t i = m; over > 0;) { /* the largest ids with this value */
+        i--;
+        if (x[i] != prefix.last) continue;
+        sampi_add_change(row, work->id[i], -INFINITY);
+        over--;
+    }
+    row->floor = sampi_unscale(row, prefix.last);
     return SAMP_OK;
 }
 
 static int sampi_fast_top_p(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t share = sampi_share(s->u.cut.p), *w = row->work->w;
+    uint64_t share = sampi_share(s->u.cut.p);
     size_t min_keep = s->u.cut.min_keep;
-    sampi_range g;
-    if (row->id) return sampi_top_p_compact(row, share, min_keep);
-    int status = row->n > SAMPI_SMALL ? sampi_estimate(row, &g) : sampi_scan(row);
-    if (status) return status;
-    /* the perplexity tells how many tokens may be needed */
-    double entropy = row->n > SAMPI_SMALL
-                         ? (g.s_hi + g.s_lo) / (g.z_hi + g.z_lo) + sampi_ln(g.z_hi / (double)SAMPI_ONE)
-                         : 30.0;
-    double guess = 2.0 * sampi_exp2(sampi_round(entropy * SAMPI_LOG2E));
-    size_t want = guess < 24.0 ? 24 : guess < (double)row->n ? (size_t)guess : row->n;
-    for (; want < row->n / 64 && min_keep < want; want *= 4) {
-        sampi_row head = *row;
-        float value, other;
-        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
-        if (head.n == 0) return SAMP_E_EMPTY;
-        sampi_scan(&head);
-        head.k->weights(head.x, head.n, g.max, w);
-        if (head.k->mass(head.x, w, head.n, -FLT_MAX) < sampi_most_mass(&g, share)) continue;
-        size_t keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
-        if (!g.is_exact && keep != sampi_prefix(&head, w, sampi_most_mass(&g, share), &other)) {
-            g = sampi_exact(row, g.max, false);
-            keep = sampi_prefix(&head, w, sampi_least_mass(&g, share), &value);
-        }
-        *row = head;
-        if (keep < min_keep)
-            sampi_cut(row, min_keep);
-        else
-            sampi_cut_at(row, value, keep);
-        return SAMP_OK;
+    sampi_range range;
+    if (!sampi_is_compact(row) && row->n > SAMPI_SMALL) {
+        int status = sampi_estimate(row, &range);
+        if (status) return status;
+        if (sampi_top_p_head(row, &range, share, min_keep)) return SAMP_OK;
+        if (sampi_top_p_wide(row, &range, share, min_keep) == SAMP_OK) return SAMP_OK;
     }
-    if (row->n > SAMPI_SMALL && (status = sampi_top_p_wide(row, &g, share, min_keep)) != SAMPI_DECLINED)
-        return status;
-    sampi_gather(row, -FLT_MAX);
-    return row->n ? sampi_top_p_compact(row, share, min_keep) : SAMP_E_EMPTY;
+    sampi_compact(row);
+    sampi_top_p_all(row, share, min_keep);
+    return SAMP_OK;
 }
 
+/* ---- temp, temp_ext ---- */
+
+/* All logits times 1 / t; a dense row's elements stay, and its r tells. */
 static int sampi_scale_row(sampi_row *row, float t)
 {
-    if (!(t >= SAMPI_TEMP_MIN)) return sampi_keep_first(row, 1);
     float r = 1.0f / t;
-    if (row->id) {
-        row->k->scale(row->x, row->n, r, row->work->x);
-        if (row->scanned) row->top = sampi_finite(row->top * r);
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        sampi_keep_first(row, 1);
         return SAMP_OK;
     }
-    int status = row->r != 1.0f ? (int)SAMPI_DECLINED : sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
+    if (sampi_is_compact(row)) {
+        row->k->scale(row->x, row->n, r, row->work->x);
+        row->top = sampi_finite(row->top * r);
+        return SAMP_OK;
+    }
+    if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
+    float max = sampi_row_max(row);
     if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
@@ -6154,129 +7043,140 @@ static int sampi_scale_row(sampi_row *row, float t)
 
 static int sampi_fast_temp(sampi_row *row, sampi_sampler *s) { return sampi_scale_row(row, s->u.temp.t); }
 
+/* T is a float of the entropy: no estimate will do. The sums are of all unmasked tokens, so a floor has to go. */
 static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.delta > 0.0f)) return sampi_scale_row(row, s->u.temp.t);
-    if (row->floor > -FLT_MAX) sampi_gather(row, -FLT_MAX);
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    sampi_sums sums = sampi_row_sums(row, max, row->floor,
-                                     true); /* T is a float of the entropy: no estimate will do */
+    if (row->floor > -FLT_MAX) sampi_compact(row);
+    sampi_sums sums = sampi_row_sums(row, sampi_row_max(row), -FLT_MAX, true);
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
+
+/* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
 static bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
-    const sampi_kernels *k = row->k;
+    float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
+    if (sampi_is_compact(row)) {
+        if (sampi_row_count(row, floor, sure) > 0) return false;
+        sampi_gather(row, floor);
+        return true;
+    }
     sampi_row before = *row;
-    float least = sampi_unscale(sampi_float_up(lo), row->r), sure = sampi_unscale(sampi_float_up(hi), row->r);
-    if (row->id && k->count(row->x, row->n, least) != k->count(row->x, row->n, sure)) return false;
-    sampi_raise_floor(row, least);
-    if (row->id) {
-        if (k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
-    } else if (least >= sure || sampi_row_count(row, least, sure) == 0) {
+    sampi_raise_floor(row, floor);
+    if (floor >= sure) return true;
+    if (sampi_is_compact(row)) { /* only what was kept can lie between them: no pass is needed */
+        if (row->k->count(row->x, row->n, sampi_float_up(hi)) == row->n) return true;
+    } else if (sampi_row_count(row, floor, sure) == 0) {
         return true;
     }
     *row = before;
     return false;
 }
 
+/* The mean of a few elements: near enough to the row's that squares of distances from it lose nothing. */
+static float sampi_sigma_pivot(const sampi_row *row)
+{
+    double sum = 0.0;
+    int n = 0;
+    for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
+        float x = sampi_element_at(row, i);
+        if (!(fabsf(x) <= FLT_MAX)) continue;
+        sum += (double)x;
+        n++;
+    }
+    return n ? (float)(sum / n) : 0.0f;
+}
+
+/* sigma lies between two ends, got from sums in float; n sigma below the maximum they give two thresholds. */
 static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
-    double moment[3] = { 0.0, 0.0, 0.0 }, pivot = 0.0;
-    float buf[SAMPI_TILE];
-    const float *piece;
-    int known = 0;
-    if (row->r != 1.0f || row->n_change) sampi_gather(row, -FLT_MAX);
-    if (row->n == 0) return SAMP_E_EMPTY;
-    int status = sampi_scan(row);
-    if (status) return status;
-    for (size_t i = 0; i < row->n && known < 16; i += 1 + row->n / 16)
-        if (fabsf(sampi_at(row, i)) <= FLT_MAX) pivot += (double)sampi_at(row, i), known++;
-    if (known) pivot /= known;
-    for (size_t at = 0, len; at < row->n; at += len) {
+    double moment[3] = { 0.0, 0.0, 0.0 };
+    sampi_pieces it;
+    if (row->r != 1.0f || row->n_change) sampi_compact(row);
+    float pivot = sampi_sigma_pivot(row);
+    for (sampi_start(&it, row); sampi_next_piece(&it);) {
         double part[3];
-        len = sampi_piece(row, at, &piece, buf);
-        row->k->moments(piece, len, (float)pivot, part);
+        row->k->moments(it.x, it.n, pivot, part);
         for (int j = 0; j < 3; j++) moment[j] += part[j];
     }
-    /* each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24; see the sizes involved */
-    double mean = moment[1] / moment[0], square = moment[2] / moment[0], error = 4e-6 * square;
-    double variance = square - sampi_round(mean * mean), low = variance > error ? sqrt(variance - error) : 0.0;
-    double high = sqrt((variance > 0.0 ? variance : 0.0) + error), slack = 1e-9 * sqrt(square) + 1e-30,
-           n = s->u.sigma.n;
+    double mean = moment[1] / moment[0], square = moment[2] / moment[0];
     if (!(square > 1e-24 && square < 1e30)) return SAMPI_DECLINED; /* floats may have over- or underflowed */
-    high = sampi_round(n * (high + slack));
-    low = low > slack ? sampi_round(n * (low - slack)) : 0.0;
+    /* Each f32 sum has at most 16 terms a lane, so its relative error is below 20 * 2^-24 = 1.2e-6. The mean is at most
+       the root of the mean square, so its square is off by twice as much of that: 3.6e-6 together. */
+    double error = 4e-6 * square, variance = square - sampi_round(mean * mean);
+    double high = sqrt((variance > 0.0 ? variance : 0.0) + error);
+    double low = variance > error ? sqrt(variance - error) : 0.0;
+    double slack = 1e-9 * sqrt(square) + 1e-30; /* what doubles are rounded by, here and in the definition */
+    high = sampi_round(s->u.sigma.n * (high + slack));
+    low = low > slack ? sampi_round(s->u.sigma.n * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* Its exact range for a compact row, else an estimate. Short rows become compact. */
-static int sampi_range_of(sampi_row *row, sampi_range *g)
+/* ---- xtc ---- */
+
+/* What reaches the threshold in a compact row: how many tokens, and which is the last of them in order. */
+typedef struct sampi_reach {
+    size_t n, last;
+    bool is_sure; /* it is the same at both ends of the range */
+} sampi_reach;
+
+static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
-    if (!row->id && row->n > SAMPI_SMALL) return sampi_estimate(row, g);
-    int status = sampi_scan(row);
-    if (status) return status;
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    if (row->n == 0) return SAMP_E_EMPTY;
-    if ((status = sampi_scan(row))) return status;
-    *g = sampi_exact(row, row->top, true);
-    return SAMP_OK;
+    sampi_reach reach = { 0, 0, true };
+    for (size_t i = 0; i < row->n; i++) {
+        if (w[i] < mass_lo) continue;
+        if (w[i] < mass_hi) reach.is_sure = false;
+        if (reach.n++ == 0 || row->x[i] <= row->x[reach.last]) reach.last = i;
+    }
+    return reach;
 }
 
+/* Remove all that reach the threshold but the last. A dense row is looked at in a copy of its head: w >= t Z needs
+   w >= t 2^40, as Z is at least one whole weight; 1e-6 nats are far more than what ln and w are rounded by. */
 static int sampi_fast_xtc(sampi_row *row, sampi_sampler *s)
 {
     uint64_t random[2], share = sampi_share(s->u.xtc.t), *w = row->work->w;
-    sampi_range g;
+    size_t min_keep = s->u.xtc.min_keep;
+    sampi_range range;
     if (row->n < 2) return SAMP_OK;
     sampi_random(s, 0, random);
     if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return SAMP_OK;
     if (!(s->u.xtc.t > 1e-3f)) return SAMPI_DECLINED; /* thousands of tokens could reach it */
-    int status = sampi_range_of(row, &g);
+    int status = sampi_range_of(row, &range);
     if (status) return status;
-    sampi_row head = *row; /* w >= t Z needs w >= t 2^40 */
-    double reach = (double)g.max + sampi_ln(s->u.xtc.t) - 1e-6;
-    if (!row->id) sampi_gather(&head, sampi_unscale(sampi_float_up(reach), row->r));
-    head.k->weights(head.x, head.n, g.max, w);
-    size_t above = 0, least = 0, unsure = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t lo = sampi_least_mass(&g, share), hi = sampi_most_mass(&g, share);
-        above = unsure = 0;
-        for (size_t i = 0; i < head.n; i++) {
-            unsure += w[i] >= lo && w[i] < hi;
-            if (w[i] < lo) continue;
-            if (above++ == 0 || head.x[i] <= head.x[least]) least = i;
-        }
-        if (unsure == 0) break;
-        g = sampi_exact(row, g.max, false);
+    sampi_row head = *row;
+    if (!sampi_is_compact(row)) {
+        double floor = (double)range.max + sampi_ln(s->u.xtc.t) - 1e-6;
+        sampi_gather(&head, sampi_unscale(row, sampi_float_up(floor)));
     }
-    if (above < 2) return SAMP_OK;
-    if (!row->id && above + row->n_change > SAMPI_CHANGES) return SAMPI_DECLINED;
-    size_t n = s->u.xtc.min_keep > 1 ? sampi_row_sums(row, g.max, row->floor, false).n : row->n;
-    if (n - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    uint64_t need = sampi_least_mass(&g, share);
-    size_t kept = 0;
-    for (size_t i = 0; i < head.n; i++) {
-        bool out = w[i] >= need && i != least;
-        if (!row->id && out) sampi_change_to(row, head.id[i], -INFINITY);
-        if (!row->id || out) continue;
-        row->work->x[kept] = row->x[i];
-        row->work->id[kept++] = row->id[i];
+    head.k->weights(head.x, head.n, range.max, w);
+    sampi_reach reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
+    if (!reach.is_sure) {
+        range = sampi_exact(row, range.max, false);
+        reach = sampi_xtc_reach(&head, w, sampi_mass_lo(&range, share), sampi_mass_hi(&range, share));
     }
-    if (row->id) row->n = kept, row->scanned = false;
-    return SAMP_OK;
+    if (reach.n < 2) return SAMP_OK;
+    if (!sampi_has_room(row, reach.n)) return SAMPI_DECLINED;
+    size_t n = min_keep > 1 ? sampi_row_count(row, -FLT_MAX, INFINITY) : row->n;
+    if (n - (reach.n - 1) < min_keep) return SAMP_OK;
+    uint64_t mass = sampi_mass_lo(&range, share);
+    for (size_t i = 0; i < head.n; i++)
+        if (w[i] >= mass && i != reach.last) sampi_set_element(row, sampi_find_id(row, head.id[i]), -INFINITY);
+    return sampi_end_changes(row, true);
 }
 
-/* ---- typical: a selection by score, no sort ---- */
+/* ---- typical: a selection by score, no sort ----
+   The score of a token is the distance of max - l from its mean; those with the smallest scores are kept. It falls with
+   the logit up to the mean, then rises, so the kept tokens are an interval of logits, and what has to be found are its
+   two ends: in the row's head, or in a band around where every 32nd token lets them expect, or in all of the row. */
 
-/* Put the first tokens of d [n] in the order o that hold the mass `need`, but at least `least` of them, to the front:
+/* Put the first tokens of d [n] in the order o that hold the mass `want`, but at least min_keep of them, to the front:
    how many; 0 if d does not hold as much. Quickselect, whose bad cases end in a sort. */
-static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t need, size_t least)
+static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n, uint64_t want, size_t min_keep)
 {
-    size_t from = 0;
+    size_t from = 0; /* those before it are in */
     for (int depth = 64; n - from > 16; depth--) {
         if (depth == 0) {
             sampi_heap_sort(o, d + from, n - from);
@@ -6285,24 +7185,24 @@ static size_t sampi_prefix_by(const sampi_order *o, samp_token_data *d, size_t n
         size_t m = from + sampi_partition(o, d + from, n - from);
         samp_token_data_array part = { d + from, m - from, -1, false };
         uint64_t mass = sampi_sum_to(&part, (float)o->max).z;
-        if (mass >= need && m >= least) {
+        if (mass >= want && m >= min_keep) {
             n = m;
         } else {
-            need -= mass < need ? mass : need;
+            want -= mass < want ? mass : want;
             from = m;
         }
     }
     sampi_insertion_sort(o, d + from, n - from);
     for (size_t i = from; i < n; i++) {
         uint64_t w = sampi_weight((float)o->max, d[i].logit);
-        need -= w < need ? w : need;
-        if (need == 0 && i + 1 >= least) return i + 1;
+        want -= w < want ? w : want;
+        if (want == 0 && i + 1 >= min_keep) return i + 1;
     }
     return 0;
 }
 
-/* Where typical's cut is looked for. The score falls with the logit up to the mean, then rises, so the kept tokens are
-   an interval of logits: none below `low`, all of [in_low, in_high) if that is not empty. The others are the band. */
+/* Where the cut is looked for: none below `low` is kept, all of [in_low, in_high) are, if that is not empty. The others
+   are the band. */
 typedef struct sampi_band {
     float low, in_low, in_high;
 } sampi_band;
@@ -6313,148 +7213,205 @@ static sampi_band sampi_band_above(float low)
     return band;
 }
 
-/* The band's tokens in a compact row: logits and places (slack 16). Returns the mass of [in_low, in_high). */
-static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, float *l, int32_t *place)
+static bool sampi_band_is_whole(const sampi_band *band) { return !(band->in_low < band->in_high); }
+
+/* Tokens with their scores, laid over w: weights, then logits (soon minus their scores), then where they stand in the
+   row, each with slack 16. With places that is 16 bytes a token of the 12 (row->n + 128) there: for half of the row's
+   tokens. Without them (place NULL: all of the row, in order) it is 12 bytes a token. */
+typedef struct sampi_scored {
+    size_t n;
+    uint64_t *w;
+    float *y;
+    int32_t *place;
+} sampi_scored;
+
+static sampi_scored sampi_lay_scored(const sampi_work *work, size_t n, bool with_places)
+{
+    sampi_scored t;
+    t.n = n;
+    t.w = work->w;
+    t.y = (float *)(void *)(t.w + n + 16);
+    t.place = with_places ? (int32_t *)(void *)(t.y + n + 16) : NULL;
+    return t;
+}
+
+/* The band's tokens in a compact row. Returns the mass of [in_low, in_high). */
+static uint64_t sampi_band_tokens(const sampi_row *row, float max, const sampi_band *band, const sampi_scored *t)
 {
     const sampi_kernels *k = row->k;
     uint64_t w[SAMPI_TILE + 16], inner = 0;
     size_t n = 0;
-    for (size_t i = 0, len; i < row->n; i += len) {
+    for (size_t i = 0; i < row->n; i += SAMPI_TILE) {
         const float *x = row->x + i;
-        len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
+        size_t len = row->n - i < SAMPI_TILE ? row->n - i : SAMPI_TILE;
         k->weights(x, len, max, w);
         inner += k->mass(x, w, len, band->in_low) - k->mass(x, w, len, band->in_high);
-        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, l + n, place + n);
-        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, l + n, place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->low, band->in_low, t->y + n, t->place + n);
+        n += k->collect(x, NULL, (int32_t)i, len, band->in_high, INFINITY, t->y + n, t->place + n);
     }
     return inner;
 }
 
-/* Logits to minus their scores, rounded to f32: so what is greater here comes first. */
-static void sampi_scores(float *y, size_t n, const sampi_order *o)
+/* Weights, and logits to minus their scores, rounded to f32: so what is greater here comes first. */
+static void sampi_score_tokens(const sampi_kernels *k, const sampi_scored *t, const sampi_order *o)
 {
-    for (size_t i = 0; i < n; i++) {
-        samp_token_data token = { 0, y[i], 0.0f };
-        y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
+    k->weights(t->y, t->n, (float)o->max, t->w);
+    for (size_t i = 0; i < t->n; i++) {
+        samp_token_data token = { 0, t->y[i], 0.0f };
+        t->y[i] = -sampi_finite((float)sampi_typical_score(o, &token));
     }
 }
 
-/* A cut by score: y = minus the scores, w = the weights. */
+/* A cut by score. */
 typedef struct sampi_score_cut {
     float at;            /* the largest y that holds enough mass, and enough tokens, together with what is above it */
     uint64_t over, upto; /* the mass with y > at, with y >= at */
     size_t n_over, n_upto;
 } sampi_score_cut;
 
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const float *y, const uint64_t *w, size_t n,
-                                        uint64_t need, size_t least)
+static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
 {
-    float by_mass = sampi_unkey(sampi_mass_key(k, y, w, n, need ? need : 1, 0.0f, 1));
-    float by_count = least ? sampi_threshold(k, y, n, least, 0.0f, true) : 0.0f;
-    float at = by_mass < by_count ? by_mass : by_count, above = sampi_next_up(at);
-    sampi_score_cut cut = { at, k->mass(y, w, n, above), k->mass(y, w, n, at), k->count(y, n, above),
-                            k->count(y, n, at) };
+    sampi_values values = { k, t->y, t->w, t->n, 0.0f };
+    sampi_score_cut cut;
+    float by_mass = sampi_find_value(&values, want ? want : 1, 0, 1);
+    float by_count = min_keep ? sampi_find_nth(k, t->y, t->n, min_keep, 0.0f) : 0.0f;
+    cut.at = by_mass < by_count ? by_mass : by_count;
+    float above = sampi_next_up(cut.at);
+    cut.over = k->mass(t->y, t->w, t->n, above);
+    cut.upto = k->mass(t->y, t->w, t->n, cut.at);
+    cut.n_over = k->count(t->y, t->n, above);
+    cut.n_upto = k->count(t->y, t->n, cut.at);
     return cut;
 }
 
-/* Remove from a compact row what is below `low`, what is behind the cut, and of the tokens at the cut all but the first
-   that are needed. y [n] belongs to the tokens at place [n], or to the row; it and the weights are lost. */
-static void sampi_typical_keep(sampi_row *row, const sampi_order *o, float *y, const int32_t *place, size_t n,
-                               float cut, uint64_t need, size_t least, float low)
+/* Remove from a compact row the tokens behind the cut, and of those at the cut all but the first that are wanted. What
+   stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
+   the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
+   from its end, as it grows over the list. */
+static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
+                              size_t min_keep)
 {
     sampi_work *work = row->work;
-    float *score = (float *)(void *)work->w;
-    int32_t *at = (int32_t *)(void *)(score + n + 16), *first = (int32_t *)(void *)work->w;
+    float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
+    int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
     samp_token_data *d = work->candidate;
-    size_t c = 0;
-    row->k->scale(y, n, -1.0f, y);
-    n = row->k->collect(y, place, 0, n, -cut, INFINITY, score, at);
+    size_t n_tied = 0;
+    row->k->scale(t->y, t->n, -1.0f, t->y);
+    size_t n = row->k->collect(t->y, t->place, 0, t->n, -cut, INFINITY, score, place);
     for (size_t i = 0; i < n; i++) {
         if (score[i] > -cut)
-            work->x[at[i]] = -INFINITY;
+            work->x[place[i]] = -INFINITY;
         else
-            at[c++] = at[i];
+            place[n_tied++] = place[i];
     }
-    memmove(first, at, c * sizeof *at);
-    for (size_t i = c; i-- > 0;) { /* from the end: the array grows over the list */
-        samp_token_data token = { first[i], row->x[first[i]] + 0.0f, 0.0f };
-        d[i] = token;
+    memmove(tied, place, n_tied * sizeof *tied);
+    for (size_t i = n_tied; i > 0; i--) {
+        int32_t at = tied[i - 1];
+        d[i - 1].id = at;
+        d[i - 1].logit = row->x[at] + 0.0f;
+        d[i - 1].p = 0.0f;
     }
-    for (size_t i = sampi_prefix_by(o, d, c, need, least); i < c; i++) work->x[d[i].id] = -INFINITY;
-    row->n = row->k->collect(row->x, row->id, 0, row->n, low, INFINITY, work->x, work->id);
-    row->scanned = false;
+    for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
-/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or g is not exact and
-   leaves a doubt, nothing has changed.
+/* What typical is to do: its parameters, and what is known of the row's sums. */
+typedef struct sampi_typical {
+    uint64_t share;
+    size_t min_keep;
+    sampi_range range;
+} sampi_typical;
+
+/* How far the means at both ends of the range can be from the one in between, which the scores are from. */
+static sampi_order sampi_typical_order(const sampi_range *range, double *off)
+{
+    double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
+    sampi_order order = { sampi_typical_score, range->max, 0.5 * (mean_lo + mean_hi) };
+    *off = range->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi;
+    return order;
+}
+
+/* A score with its sign: negative above the mean's logit. */
+static double sampi_signed_score(const sampi_order *o, float l) { return o->max - (double)l - o->mean; }
+
+/* Do all of [in_low, in_high) score less than the last token kept, and all below `low` more, by the margins? */
+static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, double last, double slack, double apart)
+{
+    if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
+    if (sampi_band_is_whole(band)) return true;
+    double at_low = fabs(sampi_signed_score(o, band->in_low));
+    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    return at_low < last - slack && at_high < last - slack;
+}
+
+/* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
+   exact and leaves a doubt, nothing has changed.
    An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
    the last one as twice that, and this one is needed whatever Z is. */
-static sampi_found sampi_typical_cut(sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
-                                     const sampi_band *band)
+static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
-    double mean_lo = g->s_lo / g->z_hi, mean_hi = g->s_hi / g->z_lo, inside = -1.0;
-    sampi_order o = { sampi_typical_score, g->max, 0.5 * (mean_lo + mean_hi) };
-    uint64_t need_lo = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_lo) + 1,
-             need = sampi_mulhi(share, g->is_exact ? g->z : (uint64_t)g->z_hi + 1) + 1, inner = 0;
-    bool whole = !(band->in_low < band->in_high);
-    size_t n = row->n, n_inner = 0;
-    if (!whole) {
-        size_t over = k->count(row->x, n, band->in_high);
-        n_inner = k->count(row->x, n, band->in_low) - over;
+    const sampi_range *range = &typical->range;
+    bool is_whole = sampi_band_is_whole(band);
+    size_t n = row->n, n_inner = 0, min_keep = typical->min_keep;
+    uint64_t want_lo = sampi_mulhi(typical->share, sampi_z_lo(range)) + 1;
+    uint64_t want = sampi_mulhi(typical->share, sampi_z_hi(range)) + 1, inner = 0;
+    double off;
+    sampi_order order = sampi_typical_order(range, &off);
+    if (!is_whole) {
+        n_inner = sampi_row_count(row, band->in_low, band->in_high);
         n = k->count(row->x, n, band->low) - n_inner;
         if (n > row->n / 2) return SAMPI_ELSEWHERE; /* that is the room for it */
-        inside = fabs(o.max - (double)band->in_low - o.mean);
-        double other = fabs(o.max - (double)sampi_next_down(band->in_high) - o.mean);
-        inside = inside > other ? inside : other;
     }
-    uint64_t *w = row->work->w;
-    float *y = (float *)(void *)(w + n + 16);
-    int32_t *place = whole ? NULL : (int32_t *)(void *)(y + n + 16);
-    if (whole)
-        memcpy(y, row->x, n * sizeof *y);
+    sampi_scored t = sampi_lay_scored(row->work, n, !is_whole);
+    if (is_whole)
+        memcpy(t.y, row->x, n * sizeof *t.y);
     else
-        inner = sampi_band_tokens(row, g->max, band, y, place);
-    if (inner >= need && n_inner >= least) return SAMPI_ELSEWHERE;
-    need = need > inner ? need - inner : 0;
-    least = least > n_inner ? least - n_inner : 0;
-    k->weights(y, n, g->max, w);
-    sampi_scores(y, n, &o);
-    sampi_score_cut cut = sampi_cut_scores(k, y, w, n, need, least);
+        inner = sampi_band_tokens(row, range->max, band, &t);
+    if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
+    want = want > inner ? want - inner : 0;
+    min_keep = min_keep > n_inner ? min_keep - n_inner : 0;
+    sampi_score_tokens(k, &t, &order);
+    sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
+    if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
-    double off = g->is_exact ? 0.0 : 0.5 * (mean_hi - mean_lo) + 1e-12 * mean_hi, apart = 2.0 * (off + slack);
-    double below = o.max - (double)sampi_next_down(band->low) - o.mean; /* the least score among those */
-    if (cut.upto < need || cut.n_upto < least) return SAMPI_ELSEWHERE;
-    if (!(inside < last - slack && last + apart < below)) return SAMPI_ELSEWHERE;
-    if (!g->is_exact && (cut.n_upto - cut.n_over != 1 || (cut.over >= need_lo && cut.n_upto != least) ||
-                         k->count(y, n, sampi_float_up(-last - apart)) != cut.n_upto ||
-                         k->count(y, n, sampi_float_up(-last + apart)) != cut.n_over))
-        return SAMPI_DOUBT;
-    sampi_typical_keep(row, &o, y, place, n, cut.at, need > cut.over ? need - cut.over : 0,
-                       least > cut.n_over ? least - cut.n_over : 0, band->low);
+    double apart = 2.0 * (off + slack);
+    if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
+    if (!range->is_exact) {
+        bool is_alone = cut.n_upto - cut.n_over == 1 &&
+                        k->count(t.y, n, sampi_float_up(-last - apart)) == cut.n_upto &&
+                        k->count(t.y, n, sampi_float_up(-last + apart)) == cut.n_over;
+        bool is_needed = cut.over < want_lo || cut.n_upto == min_keep;
+        if (!is_alone || !is_needed) return SAMPI_DOUBT;
+    }
+    sampi_drop_scores(row, &order, &t, cut.at, want > cut.over ? want - cut.over : 0,
+                      min_keep > cut.n_over ? min_keep - cut.n_over : 0);
+    sampi_gather(row, band->low);
+    (void)sampi_scan(row); /* the maximum need not be typical */
     return SAMPI_FOUND;
 }
 
-/* A guess at the band of a long row: the scores of every 32nd token around the cut. The more tries, the wider. */
-static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g, uint64_t share, size_t least,
-                                      int tries)
+/* A guess at the band of a long compact row: the scores of every 32nd token, and where shares of their mass end that
+   are somewhat larger and smaller than wanted: by 1/64, 1/16, 1/4 of all. The more tries, the wider. */
+static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical *typical, int tries)
 {
-    sampi_order o = { sampi_typical_score, g->max, g->s_lo / g->z_lo };
-    sampi_band band = sampi_band_above(-FLT_MAX);
-    size_t n = (row->n + 31) / 32, rank = least / 32, more = n >> (6 - 2 * tries);
-    uint64_t *w = row->work->w;
-    float *y = (float *)(void *)(w + n + 16);
-    for (size_t i = 0; i < n; i++) y[i] = row->x[32 * i];
-    row->k->weights(y, n, g->max, w);
-    sampi_scores(y, n, &o);
-    uint64_t all = row->k->mass(y, w, n, -FLT_MAX), part = sampi_mulhi(share, all), off = all >> (6 - 2 * tries);
-    double far_end = -(double)sampi_cut_scores(row->k, y, w, n, part + off, rank ? rank + more : 0).at;
-    double near_end =
-        -(double)sampi_cut_scores(row->k, y, w, n, part > off ? part - off : 0, rank > more ? rank - more : 0).at;
-    double slack = 1e-6 * (o.mean + near_end), middle = o.max - o.mean; /* what ties at the cut goes with it */
-    if (!(near_end > slack)) return band;
+    const sampi_range *range = &typical->range;
+    sampi_order order = { sampi_typical_score, range->max, range->s_lo / range->z_lo };
+    sampi_scored t = sampi_lay_scored(row->work, (row->n + 31) / 32, false);
+    int shift = 6 - 2 * tries;
+    for (size_t i = 0; i < t.n; i++) t.y[i] = row->x[32 * i];
+    sampi_score_tokens(row->k, &t, &order);
+    uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
+    size_t rank = typical->min_keep / 32, more = t.n >> shift;
+    uint64_t less_mass = part > off ? part - off : 0;
+    size_t less_rank = rank > more ? rank - more : 0;
+    double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
+    double near_end = -(double)sampi_cut_scores(row->k, &t, less_mass, less_rank).at;
+    double middle = order.max - order.mean,
+           slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
+    sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
     band.in_low = sampi_float_up(middle - near_end + slack);
     band.in_high = sampi_float_up(middle + near_end - slack);
@@ -6463,286 +7420,258 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_range *g
 
 /* A row of which few tokens come near enough to the mean: those beyond twice the mean below the maximum are less
    typical than the maximum itself, and so on. */
-static sampi_found sampi_typical_head(sampi_row *row, sampi_range *g, uint64_t share, size_t least)
+static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
+    sampi_range *range = &typical->range;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
-        double mean = g->s_hi / g->z_lo;
-        float low = sampi_float_up((double)g->max - (1.0 + reach) * mean - 1e-3);
+        double mean = range->s_hi / range->z_lo;
+        float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(low, row->r));
-        if (head.n > 4 * SAMPI_SMALL) break;
-        sampi_found found = sampi_typical_cut(&head, g, share, least, &band);
+        sampi_gather(&head, sampi_unscale(row, low));
+        if (head.n > 4 * SAMPI_SMALL) return false;
+        sampi_found found = sampi_typical_cut(&head, typical, &band);
         if (found == SAMPI_DOUBT) {
-            *g = sampi_exact(row, g->max, true);
-            found = sampi_typical_cut(&head, g, share, least, &band);
+            *range = sampi_exact(row, range->max, true);
+            found = sampi_typical_cut(&head, typical, &band);
         }
         if (found == SAMPI_FOUND) {
             *row = head;
-            return found;
+            return true;
         }
     }
-    return SAMPI_ELSEWHERE;
+    return false;
 }
 
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
-    sampi_range g;
-    uint64_t share = sampi_share(s->u.cut.p);
-    size_t least = s->u.cut.min_keep;
-    int status = sampi_scan(row); /* first, so that the estimate is sharp */
-    if (!status) status = sampi_range_of(row, &g);
+    sampi_typical typical;
+    typical.share = sampi_share(s->u.cut.p);
+    typical.min_keep = s->u.cut.min_keep;
+    int status = sampi_range_of(row, &typical.range);
     if (status) return status;
-    if (!row->id) {
-        if (sampi_typical_head(row, &g, share, least) == SAMPI_FOUND) return SAMP_OK;
-        if (!g.is_exact) g = sampi_exact(row, g.max, true);
-        sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row)) {
+        if (sampi_typical_head(row, &typical)) return SAMP_OK;
+        if (!typical.range.is_exact) typical.range = sampi_exact(row, typical.range.max, true);
+        sampi_compact(row);
     }
-    if (least > row->n) least = row->n;
-    for (int tries = 0;; tries++) {
-        bool whole = tries == 3 || row->n <= 4 * SAMPI_SMALL;
-        sampi_band band = whole ? sampi_band_above(-FLT_MAX) : sampi_typical_guess(row, &g, share, least, tries);
-        if (sampi_typical_cut(row, &g, share, least, &band) == SAMPI_FOUND || whole) return SAMP_OK;
+    if (typical.min_keep > row->n) typical.min_keep = row->n;
+    if (row->n > 4 * SAMPI_SMALL) {
+        for (int tries = 0; tries < 3; tries++) {
+            sampi_band band = sampi_typical_guess(row, &typical, tries);
+            if (sampi_typical_cut(row, &typical, &band) == SAMPI_FOUND) return SAMP_OK;
+        }
     }
+    sampi_band all = sampi_band_above(-FLT_MAX); /* with an exact range, the cut lies there for sure */
+    (void)sampi_typical_cut(row, &typical, &all);
+    return SAMP_OK;
 }
 
 /* ---- tail_free ---- */
 
-/* The logits of a compact row, the largest first, behind its weights' place: a radix sort of their keys, 11 bits at a
-   time. */
+/* The logits of a compact row, the largest first: a radix sort of their keys, 11 bits at a time, between the place of
+   the weights and that behind it, 4 bytes a token. Three rounds end there, so that the weights have their place. */
 static float *sampi_sorted_logits(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *w = row->work->w;
-    uint32_t *back = (uint32_t *)(void *)(w + n + 16), *from = (uint32_t *)(void *)w, *to = back, *swap;
+    uint32_t *front = (uint32_t *)(void *)w, *back = (uint32_t *)(void *)(w + n + 16), *from = front, *to = back;
     float *sorted = (float *)(void *)back;
     for (size_t i = 0; i < n; i++) from[i] = (uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i]);
-    for (int shift = 0; shift < 32; shift += 11, swap = from, from = to, to = swap) {
+    for (int shift = 0; shift < 32; shift += 11) {
         uint32_t start[2049] = { 0 };
         for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
         for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
         for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint32_t *swap = from;
+        from = to;
+        to = swap;
     }
     for (size_t i = 0; i < n; i++) sorted[i] = sampi_unkey((int32_t)((uint32_t)INT32_MAX - back[i]));
     return sorted;
 }
 
+/* a_i = |d_i - d_i+1| with d_i = w_i - w_i+1: how much the weights bend at i + 1. */
+static uint64_t sampi_bend(const uint64_t *w, size_t i) { return sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]); }
+
 /* Cut a compact row, of which `rest` tokens at most are missing, all of them below the others. false: these may matter,
    and nothing has changed.
-   a_i = |d_i - d_i+1| with d_i = w_i - w_i+1, which is not negative. So those a_i that need a missing token, or are
-   missing themselves, sum to at most the sum of d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less
-   what the last ones are. (w may fail to be monotone by its rounding: one unit a token, four for each a_i.) */
+   d_i is not negative. So those a_i that need a missing token, or are missing themselves, sum to at most the sum of
+   d_i + d_i+1 over them, which is w_i + w_i+1 for the first of them less what the last ones are. (w may fail to be
+   monotone by its rounding: one unit a token, four for each a_i.) */
 static bool sampi_tail_cut(sampi_row *row, const sampi_sampler *s, float max, size_t rest)
 {
     const sampi_kernels *k = row->k;
     size_t n = row->n, keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0;
+    uint64_t *w = row->work->w, share = sampi_share(s->u.cut.p), total = 0, run = 0, beyond = 0;
     if (n <= 2) return rest == 0;
     const float *l = sampi_sorted_logits(row);
     k->weights(l, n, max, w);
-    uint64_t z = k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1),
-             beyond = rest ? w[n - 2] + w[n - 1] + 4 * rest : 0;
-    for (size_t i = 0; i + 2 < n; i++) total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
-    bool flat = sampi_tail_is_flat(total, z);
-    if (rest && flat) return false;
-    uint64_t below = sampi_mulhi(share, flat ? n - 2 : total), also_below = sampi_mulhi(share, total + beyond);
+    for (size_t i = 0; i + 2 < n; i++) total += sampi_bend(w, i);
+    if (rest) beyond = w[n - 2] + w[n - 1] + 4 * rest;
+    bool is_flat = sampi_tail_is_flat(total, k->mass(l, w, n, -FLT_MAX) + rest * (w[n - 1] + 1));
+    if (rest && is_flat) return false;
+    uint64_t bound = sampi_mulhi(share, is_flat ? n - 2 : total), bound_hi = sampi_mulhi(share, total + beyond);
     size_t i = 0;
     for (; i + 2 < n; i++) {
-        run += flat ? 1 : sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
-        if (run > below) break;
+        run += is_flat ? 1 : sampi_bend(w, i);
+        if (run > bound) break;
     }
     if (i + 2 == n) return rest == 0;
     if (i > keep) keep = i;
-    if (rest && (run <= also_below || keep > n)) return false;
+    if (rest && (run <= bound_hi || keep > n)) return false;
     if (keep < n) sampi_cut_at(row, l[keep - 1], keep);
-    row->scanned = false;
     return true;
 }
 
 /* The first few hundred tokens decide, unless the row is flat: then all of it is sorted. */
 static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 {
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = row->id ? row->top : sampi_row_max(row);
-    if ((status = sampi_max_status(max))) return status;
-    for (size_t want = 256; !row->id && want < row->n / 8; want *= 8) {
+    float max = sampi_row_max(row);
+    for (size_t want = 256; !sampi_is_compact(row) && want < row->n / 8; want *= 8) {
         sampi_row head = *row;
-        sampi_gather(&head, sampi_unscale(sampi_logit_at(row, sampi_row_bound(row, want)), row->r));
+        sampi_gather_first(&head, want);
         if (!sampi_tail_cut(&head, s, max, row->n - head.n)) continue;
         *row = head;
         return SAMP_OK;
     }
-    if (!row->id) sampi_gather(row, -FLT_MAX);
-    sampi_tail_cut(row, s, max, 0);
+    sampi_compact(row);
+    (void)sampi_tail_cut(row, s, max, 0);
     return SAMP_OK;
 }
 
-static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s, samp_token *token)
+/* ---- selecting ---- */
+
+static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
-    (void)s;
-    int status = sampi_scan(row);
-    if (status) return status;
-    sampi_row best = *row; /* the row itself stays as it is */
-    if (!row->id && (status = sampi_keep_first(&best, 1))) return status;
+    sampi_row best = *row; /* log-probabilities need the row itself */
     size_t i = 0;
-    while (row->id && row->x[i] != row->top) i++;
-    *token = best.id[i];
+    (void)s;
+    sampi_gather_first(&best, 1);
+    while (best.x[i] != best.top) i++;
+    row->token = best.id[i];
     return SAMP_OK;
+}
+
+/* Sums of q for each tile; returns their sum. */
+static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
+{
+    sampi_pieces it;
+    uint64_t total = 0;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        row->k->envelope(it.x, it.n, row->r, max, row->floor, tile + it.at / SAMPI_TILE);
+    for (size_t t = 0; t < (row->n + SAMPI_TILE - 1) / SAMPI_TILE; t++) total += tile[t];
+    return total;
 }
 
 /* The draw of sampi_draw: sums of q per tile, then one tile. */
-static int sampi_fast_dist(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
-    uint64_t *sum = row->work->sum, total = 0, random[2];
-    int status = sampi_scan(row);
-    if (status) return status;
-    float max = sampi_row_max(row), buf[SAMPI_TILE];
-    if ((status = sampi_max_status(max))) return status;
-    const float *piece;
-    for (size_t at = 0, len; at < row->n; at += len) {
-        len = row->id ? row->n : sampi_piece(row, at, &piece, buf);
-        if (row->id) piece = row->x;
-        row->k->envelope(piece, len, row->r, max, row->floor, sum + at / SAMPI_TILE);
-    }
-    size_t tiles = (row->n + SAMPI_TILE - 1) / SAMPI_TILE;
-    for (size_t t = 0; t < tiles; t++) total += sum[t];
+    uint64_t *tile = row->work->sum, random[2];
+    float max = sampi_row_max(row);
+    uint64_t total = sampi_row_envelope(row, max, tile);
+    sampi_pieces it;
+    sampi_start(&it, row);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random(s, attempt, random);
-        uint64_t left = sampi_mulhi(random[0], total), q = 0;
-        size_t t = 0;
-        while (sum[t] <= left) left -= sum[t++];
-        size_t at = t * SAMPI_TILE, i = 0;
-        if (row->id)
-            piece = row->x + at;
-        else
-            sampi_piece(row, at, &piece, buf);
+        uint64_t left = sampi_mulhi(random[0], total), q;
+        size_t t = 0, i = 0;
+        while (tile[t] <= left) left -= tile[t++];
+        sampi_piece_at(&it, t * SAMPI_TILE);
         for (;; i++) {
-            q = piece[i] >= row->floor ? sampi_envelope(max, sampi_logit_at(row, piece[i])) : 0;
+            q = it.x[i] >= row->floor ? sampi_envelope(max, sampi_logit_of(row, it.x[i])) : 0;
             if (q > left) break;
             left -= q;
         }
-        *token = row->id ? row->id[at + i] : (samp_token)(at + i);
-        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_at(row, piece[i]))) return SAMP_OK;
+        row->token = sampi_id_at(row, it.at + i);
+        if (sampi_mulhi(random[1], q << 14) < sampi_weight(max, sampi_logit_of(row, it.x[i]))) return SAMP_OK;
     }
 }
 
-/* adaptive_p's logits stand where the weights would, and are drawn from as a row of their own. */
-static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s, samp_token *token)
+/* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
+   the sum: no estimate will do. */
+static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s, token);
-    int status = sampi_scan(row);
-    if (!status && (!row->x || row->r != 1.0f || row->n_change)) sampi_gather(row, -FLT_MAX);
-    if (!status) status = row->n ? sampi_scan(row) : SAMP_E_EMPTY;
-    if (status) return status;
-    sampi_sums sums = sampi_row_sums(row, row->top, row->floor,
-                                     false); /* p is a float of the sum: no estimate will do */
-    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s), x = 0.0f;
-    row->k->probs(row->x, row->n, row->top, (double)sums.z, l);
+    if (s->u.adaptive.target < 0.0f) return sampi_fast_dist(row, s);
+    if (!row->x || row->r != 1.0f || row->n_change) sampi_compact(row);
+    double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
+    float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
+    row->k->probs(row->x, row->n, row->top, z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = sampi_compact_row(row, l, row->id, row->n);
-    if ((status = sampi_fast_dist(&adapted, s, token))) return status;
-    size_t at;
-    sampi_lookup(row, *token, &x, &at);
-    s->now.pending = *token;
-    s->now.pending_p = (float)(sampi_exp(row->top, x) / (double)sums.z);
+    sampi_row adapted = *row;
+    sampi_set_tokens(&adapted, l, row->id, row->n);
+    int status = sampi_scan(&adapted);
+    if (!status) status = sampi_fast_dist(&adapted, s);
+    if (status) return status;
+    row->token = adapted.token;
+    s->now.pending = row->token;
+    s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
     return SAMP_OK;
 }
+
+/* ---- mirostat ---- */
 
 /* Draw among the tokens kept and learn from the surprise. */
-static int sampi_fast_mirostat_select(sampi_row *row, sampi_sampler *s, samp_token *token)
+static int sampi_mirostat_draw(sampi_row *row, sampi_sampler *s)
 {
-    float x = 0.0f;
-    size_t at;
-    int status = sampi_fast_dist(row, s, token);
+    int status = sampi_fast_dist(row, s);
     if (status) return status;
-    float max = sampi_row_max(row);
-    sampi_lookup(row, *token, &x, &at);
-    sampi_mirostat_follow(s, (double)max - (double)sampi_logit_at(row, x),
-                          sampi_row_sums(row, max, row->floor, false).above);
+    float max = sampi_row_max(row), l = sampi_logit_of(row, sampi_present(row, sampi_find_id(row, row->token)));
+    uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
+    sampi_mirostat_follow(s, (double)max - (double)l, z);
     return SAMP_OK;
 }
 
-static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s, samp_token *token)
+/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. */
+static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
 {
-    sampi_range g;
-    int status = sampi_range_of(row, &g);
+    sampi_range range;
+    int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, g.max, g.z_lo), hi = sampi_mirostat_floor(s, g.max, g.z_hi);
-        if (hi > (double)g.max) { /* not even the maximum: it stays alone */
-            if (lo > (double)g.max)
-                status = sampi_keep_first(row, 1);
-            else if (g.is_exact)
-                return SAMPI_DECLINED;
-            if (status || lo > (double)g.max) break;
-        } else if (sampi_keep_between(row, lo, hi)) {
+        double lo = sampi_mirostat_floor(s, range.max, range.z_lo),
+               hi = sampi_mirostat_floor(s, range.max, range.z_hi);
+        double max = (double)range.max;
+        if (lo > max) { /* not even the maximum reaches it: that stays alone */
+            sampi_keep_first(row, 1);
             break;
         }
-        if (g.is_exact) return SAMPI_DECLINED;
-        g = sampi_exact(row, g.max, false);
+        if (hi <= max && sampi_keep_between(row, lo, hi)) break;
+        if (range.is_exact) return SAMPI_DECLINED;
+        range = sampi_exact(row, range.max, false);
     }
-    return status ? status : sampi_fast_mirostat_select(row, s, token);
+    return sampi_mirostat_draw(row, s);
 }
 
-static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s, samp_token *token)
+#define SAMPI_ZIPF_MAX 128 /* tokens whose logits mirostat may look at here; llama.cpp's default is 100 */
+
+/* s of the first m tokens, whose logits are put in order. */
+static sampi_zipf sampi_row_zipf(const sampi_row *head)
 {
-    float top[128];
-    size_t m = (size_t)s->u.mirostat.m;
-    if (m > 128 || row->id || row->n_change) return SAMPI_DECLINED;
-    int status = sampi_scan(row);
-    if (status) return status;
+    float l[SAMPI_ZIPF_MAX];
+    sampi_zipf zipf = { 0.0, 0.0 };
+    for (size_t i = 0; i < head->n; i++) {
+        size_t j = i;
+        for (; j > 0 && l[j - 1] < head->x[i]; j--) l[j] = l[j - 1];
+        l[j] = head->x[i];
+    }
+    for (size_t i = 0; i + 1 < head->n; i++) sampi_zipf_add(&zipf, i, l[i], l[i + 1]);
+    return zipf;
+}
+
+static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
+{
+    if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
     size_t n = sampi_row_count(row, -FLT_MAX, INFINITY);
     sampi_row head = *row;
-    if ((status = sampi_keep_first(&head, m))) return status;
-    for (size_t i = 0; i < head.n; i++) { /* its logits in order */
-        size_t j = i;
-        for (; j > 0 && top[j - 1] < head.x[i]; j--) top[j] = top[j - 1];
-        top[j] = head.x[i];
-    }
-    sampi_zipf zipf = { 0.0, 0.0 };
-    for (size_t i = 0; i + 1 < head.n; i++) sampi_zipf_add(&zipf, i, top[i], top[i + 1]);
-    status = sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
-    return status ? status : sampi_fast_mirostat_select(row, s, token);
+    sampi_keep_first(&head, (size_t)s->u.mirostat.m);
+    sampi_zipf zipf = sampi_row_zipf(&head);
+    sampi_keep_first(row, sampi_zipf_keep(&zipf, s, n));
+    return sampi_mirostat_draw(row, s);
 }
 
 /* ---- the plan ---- */
-
-typedef int (*sampi_fast_filter)(sampi_row *, sampi_sampler *);
-typedef int (*sampi_fast_select)(sampi_row *, sampi_sampler *, samp_token *);
-
-static sampi_fast_filter sampi_filter_of(const sampi_kind *kind)
-{
-    if (kind == &SAMPI_LOGIT_BIAS || kind == &SAMPI_PENALTIES || kind == &SAMPI_DRY) return sampi_fast_patch;
-    if (kind == &SAMPI_TOP_K) return sampi_fast_top_k;
-    if (kind == &SAMPI_TOP_P) return sampi_fast_top_p;
-    if (kind == &SAMPI_MIN_P) return sampi_fast_min_p;
-    if (kind == &SAMPI_TEMP) return sampi_fast_temp;
-    if (kind == &SAMPI_TEMP_EXT) return sampi_fast_temp_ext;
-    if (kind == &SAMPI_TOP_N_SIGMA) return sampi_fast_top_n_sigma;
-    if (kind == &SAMPI_XTC) return sampi_fast_xtc;
-    if (kind == &SAMPI_TYPICAL) return sampi_fast_typical;
-    if (kind == &SAMPI_TAIL_FREE) return sampi_fast_tail_free;
-    return NULL;
-}
-
-static sampi_fast_select sampi_select_of(const sampi_kind *kind)
-{
-    if (kind == &SAMPI_DIST) return sampi_fast_dist;
-    if (kind == &SAMPI_GREEDY) return sampi_fast_greedy;
-    if (kind == &SAMPI_MIROSTAT) return sampi_fast_mirostat;
-    if (kind == &SAMPI_MIROSTAT_V2) return sampi_fast_mirostat_v2;
-    if (kind == &SAMPI_ADAPTIVE_P) return sampi_fast_adaptive_p;
-    return NULL;
-}
-
-/* The others take a dense row only without a floor. */
-static bool sampi_minds_floor(const sampi_kind *kind)
-{
-    return kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT && kind != &SAMPI_TOP_K && kind != &SAMPI_DIST &&
-           kind != &SAMPI_GREEDY;
-}
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
    arithmetic. These go step by step. */
@@ -6759,27 +7688,6 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 }
 
 /* ---- log-probabilities: exact sums, whatever the draw did ---- */
-
-/* One draw to make. */
-typedef struct sampi_job {
-    sampi_sampler *s;
-    sampi_work *work;
-    const void *data; /* [n] */
-    samp_dtype dtype;
-    const uint32_t *mask;
-    size_t n;
-    samp_logprobs *logprobs; /* or NULL */
-    bool accept;
-} sampi_job;
-
-/* The row as given: dense, nothing known of it yet. */
-static sampi_row sampi_row_of(const sampi_job *job)
-{
-    const float *x = job->dtype == SAMP_F32 && !job->mask ? (const float *)job->data : NULL;
-    sampi_row row = { sampi_use(), job->work, &job->s->perf, x,    job->data, job->mask, job->dtype,
-                      NULL,        job->n,    1.0f,          0.0f, -FLT_MAX,  false,     0 };
-    return row;
-}
 
 static float sampi_logprob(float l, float max, uint64_t z)
 {
@@ -6815,22 +7723,26 @@ static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64
     }
 }
 
-/* Of a row, which is used up. */
+/* Of a row, which is used up. The rank is one more than the tokens before it: those with larger logits, and of the
+   same logit those with smaller ids. */
 static void sampi_row_logprobs(sampi_row *row, samp_token token, samp_logprob_set *set)
 {
-    float x = 0.0f, max = sampi_row_max(row);
+    float max = sampi_row_max(row);
     uint64_t z = sampi_row_sums(row, max, row->floor, false).above;
-    size_t at = (size_t)token;
-    sampi_lookup(row, token, &x, &at);
-    float l = sampi_logit_at(row, x), from = sampi_unscale(l, row->r),
-          above = sampi_unscale(sampi_next_up(l), row->r);
-    sampi_row before = *row; /* the tokens with smaller ids */
+    size_t at = sampi_find_id(row, token);
+    float l = sampi_logit_of(row, sampi_present(row, at));
+    float from = sampi_unscale(row, l), above = sampi_unscale(row, sampi_next_up(l));
+    sampi_row before = *row;
     before.n = at;
     sampi_set_chosen(set, token, sampi_row_count(row, above, INFINITY) + sampi_row_count(&before, from, above),
                      sampi_logprob(l, max, z));
-    if (set->n_top > 0) (void)sampi_keep_first(row, (size_t)set->n_top); /* it has at least one token */
+    if (set->n_top == 0) {
+        sampi_finish_top(set, 0, max, z);
+        return;
+    }
     int32_t n = 0;
-    for (size_t i = 0; i < row->n && set->n_top > 0; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
+    sampi_keep_first(row, (size_t)set->n_top);
+    for (size_t i = 0; i < row->n; i++) n = sampi_set_top(set, n, row->id[i], row->x[i]);
     sampi_finish_top(set, n, max, z);
 }
 
@@ -6843,6 +7755,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
@@ -6863,100 +7776,127 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
     return status;
 }
 
-/* The members that do something; -1 if one is the user's, or comes after the selection. softmax only sorts and sets p.
-   */
-static int sampi_plan(sampi_sampler *const *member, int n_members, sampi_sampler **list)
+/* What the fast path has to do for a chain: its members that do something, softmax left out, which only sorts and sets
+   p. A custom sampler among them, or one behind the selection, is for sampi_draw_part_fast. */
+typedef struct sampi_plan {
+    sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
+    sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
+    int n_members;                     /* -1: more than SAMPI_PLAN, or some under MT19937; these go step by step */
+    int n;
+    bool whole; /* list goes from the logits to a token */
+} sampi_plan;
+
+static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
 {
-    int n = 0;
-    for (int i = 0; i < n_members; i++) {
-        if (member[i]->off) continue;
-        if (sampi_is_custom(member[i]) || (n > 0 && list[n - 1]->kind->selects)) return -1;
-        if (member[i]->kind != &SAMPI_SOFTMAX) list[n++] = member[i];
+    plan->n_members = sampi_members(s, plan->member, 0);
+    plan->n = 0;
+    plan->whole = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        sampi_sampler *member = plan->member[i];
+        if (member->off) continue;
+        if (sampi_is_custom(member) || plan->whole) {
+            plan->whole = false;
+            return;
+        }
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (flags & SAMPI_ONLY_SHOWS) continue;
+        plan->list[plan->n++] = member;
+        plan->whole = (flags & SAMPI_SELECTS) != 0;
     }
-    return n;
 }
 
 /* How many members from the first on leave an array that is known to the last byte, though it was not there: they
-   don't write p, and the order is top_k's, or by id up to a min_p that cannot have sorted. Both drop masked tokens. */
-static int sampi_known_members(sampi_sampler *const *member, int n_members)
+   don't write p, and the order is that of the last one that sorts, or by id up to the first that may have sorted
+   (one that drops tokens, where min_keep decides). The array must be free of masked tokens then, as after those that
+   drop some. */
+static int sampi_known_members(const sampi_plan *plan, bool *sorted)
 {
     int known = 0;
     bool by_id = true;
-    for (int i = 0; i < n_members; i++) {
-        const sampi_kind *kind = member[i]->kind;
-        if (member[i]->off) continue;
-        if (kind == &SAMPI_TOP_K) {
-            known = i + 1;
+    *sorted = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        const sampi_sampler *member = plan->member[i];
+        unsigned flags = sampi_traits_of(member->kind)->flags;
+        if (member->off) continue;
+        if (!(flags & SAMPI_KEEPS_P)) break;
+        if (!(flags & SAMPI_DROPS)) continue;
+        if (!(flags & SAMPI_SORTS)) {
+            by_id = by_id && member->u.cut.min_keep <= 1;
+            if (!by_id) continue;
+        } else {
             by_id = false;
-        } else if (kind == &SAMPI_MIN_P) {
-            by_id = by_id && member[i]->u.cut.min_keep <= 1;
-            if (by_id) known = i + 1;
-        } else if (kind != &SAMPI_LOGIT_BIAS && kind != &SAMPI_PENALTIES && kind != &SAMPI_DRY &&
-                   kind != &SAMPI_TOP_N_SIGMA && kind != &SAMPI_TEMP && kind != &SAMPI_TEMP_EXT) {
-            break;
         }
+        known = i + 1;
+        *sorted = !by_id;
     }
     return known;
 }
 
+/* One sampler on the row. */
+static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t position, uint32_t *ordinal)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    if (!traits->fast || (member->draft && (traits->flags & SAMPI_SELECTS))) return SAMPI_DECLINED;
+    member->at_position = position;
+    member->at_ordinal = ordinal[member->kind];
+    int status = traits->fast(row, member);
+    if (status == SAMP_OK) ordinal[member->kind]++; /* else the steps count it */
+    return status;
+}
+
+/* The rest of a draw, members from .. n, step by step over an array. */
+static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                 samp_token_data_array *cur, uint32_t *ordinal, samp_token *token)
+{
+    int status = sampi_check(cur);
+    job->s->perf.n_steps++;
+    for (int i = from; i < n && !status; i++) status = sampi_run(member[i], cur, job->s->position, ordinal);
+    if (!status) status = sampi_check_selected(cur);
+    return status ? status : sampi_accept_selected(job, cur, token);
+}
+
 /* A draw with a custom sampler, which is to see exactly what the steps would show it: fast as far as that is known,
    then step by step. SAMPI_DECLINED before anything has changed, or a status. */
-static int sampi_draw_part_fast(const sampi_job *job, sampi_sampler *const *member, int n_members, sampi_row *row,
-                                samp_token *token)
+static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
 {
     sampi_sampler *s = job->s;
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
-    int known = sampi_known_members(member, n_members), status = known ? SAMP_OK : SAMPI_DECLINED;
-    for (int i = 0; i < known && !status; i++) {
-        if (member[i]->off) continue;
-        if (row->floor > -FLT_MAX && sampi_minds_floor(member[i]->kind)) sampi_gather(row, -FLT_MAX);
-        status = sampi_filter_of(member[i]->kind)(row, member[i]);
-    }
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    bool sorted;
+    int known = sampi_known_members(plan, &sorted), status = known ? sampi_open_row(row, job) : (int)SAMPI_DECLINED;
+    for (int i = 0; i < known && !status; i++)
+        if (!plan->member[i]->off) status = sampi_run_fast(row, plan->member[i], s->position, ordinal);
     if (status) return status; /* none of these has a state that a draw changes */
-    if (!row->id) sampi_gather(row, -FLT_MAX);
+    sampi_compact(row);
     for (size_t i = 0; i < row->n; i++) /* the row's -0 would be +0 by now, but one that a sampler made would not */
         if (row->x[i] == 0.0f && copysignf(1.0f, row->x[i]) < 0.0f) return SAMPI_DECLINED;
     samp_token_data_array cur = sampi_row_array(row);
-    if (member[known - 1]->kind == &SAMPI_TOP_K) sampi_sort_all(&cur);
-    s->perf.n_steps++;
+    if (sorted) sampi_sort_all(&cur);
     sampi_save_state(s);
-    for (int i = known; i < n_members && !status; i++) status = sampi_run(member[i], &cur, s->position, ordinal);
-    if (!status) status = sampi_check_selected(&cur);
-    if (!status) status = sampi_accept_selected(job, &cur, token);
-    return sampi_end_draw(s, status);
+    return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
 static int sampi_draw_fast(const sampi_job *job, samp_token *token)
 {
-    sampi_sampler *member[SAMPI_PLAN], *list[SAMPI_PLAN];
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     sampi_sampler *s = job->s;
-    sampi_row row = sampi_row_of(job);
-    int n_members = sampi_members(s, member, 0), n = sampi_plan(member, n_members, list), i = 0, status = SAMP_OK;
-    if (n <= 0 || !list[n - 1]->kind->selects || !(sampi_filter_of(list[0]->kind) || sampi_select_of(list[0]->kind)))
-        return sampi_draw_part_fast(job, member, n_members, &row, token);
-    if (job->logprobs && list[n - 1]->kind == &SAMPI_ADAPTIVE_P)
-        return SAMPI_DECLINED; /* it draws from other logits */
+    sampi_row row;
+    sampi_plan plan;
+    int i = 0, status;
+    sampi_plan_chain(&plan, s);
+    if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
+    if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
+        return SAMPI_DECLINED;
+    if ((status = sampi_open_row(&row, job))) return status;
     sampi_save_state(s);
-    for (; i < n && !status; i++) {
-        sampi_fast_filter filter = sampi_filter_of(list[i]->kind);
-        sampi_fast_select select = list[i]->draft ? NULL : sampi_select_of(list[i]->kind);
-        if (row.floor > -FLT_MAX && sampi_minds_floor(list[i]->kind)) sampi_gather(&row, -FLT_MAX);
-        list[i]->at_position = s->position;
-        list[i]->at_ordinal = ordinal[list[i]->kind->draws];
-        status = filter ? filter(&row, list[i]) : select ? select(&row, list[i], token) : (int)SAMPI_DECLINED;
-        if (status == SAMP_OK) ordinal[list[i]->kind->draws]++;
-    }
-    if (status == SAMPI_DECLINED && !row.id && (status = sampi_scan(&row)) == SAMP_OK) status = SAMPI_DECLINED;
-    if (status == SAMPI_DECLINED) {
-        if (row.floor > -FLT_MAX) sampi_gather(&row, -FLT_MAX);
+    while (i < plan.n && (status = sampi_run_fast(&row, plan.list[i], s->position, ordinal)) == SAMP_OK) i++;
+    if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
+        if (row.floor > -FLT_MAX) sampi_compact(&row);
         samp_token_data_array cur = sampi_row_array(&row);
-        s->perf.n_steps++;
-        status = sampi_check(&cur);
-        for (i--; i < n && !status; i++) status = sampi_run(list[i], &cur, s->position, ordinal);
-        if (!status) status = sampi_accept_selected(job, &cur, token);
+        status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
+        *token = row.token;
         if (job->accept) status = samp_accept(&s->base, *token);
         if (!status && job->logprobs) sampi_row_logprobs(&row, *token, &job->logprobs->processed);
     }
@@ -7032,8 +7972,8 @@ static samp_token sampi_draw_any(const sampi_job *job)
 /* Of the logits as given. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
-    sampi_row row = sampi_row_of(job);
-    if (sampi_scan(&row) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
+    sampi_row row;
+    if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
 static samp_token sampi_sample(const sampi_job *job)
@@ -7074,98 +8014,62 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 }
 
 /* ================================================================================================== >>verify
-   Both methods are one loop: sample a row, go on while the draft's token comes out. For the ratio test the draw itself
-   is another one (sampi_draw asks for it), so that what follows a draw, such as mirostat's learning, sees the token
-   that was taken. It gives the draft's token if and only if it accepts it: where it does not, that token has p < q, and
-   nothing of it is left to draw. */
+   samp_verify: a row of logits for each token of a draft and one more come in; the tokens that are taken come out,
+   and how many of the draft were among them. Both methods are one loop: sample a row, go on while the draft's token
+   comes out. For the ratio test the draw itself is another one: sampi_draw asks s->draft for it (see >>selection), so
+   that what follows a draw, such as mirostat's mu, sees the token that was taken.
 
-/* One row of a draft. */
-typedef struct sampi_draft {
-    samp_token token;
-    const float *probs;    /* NULL: certain */
-    const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;
-} sampi_draft;
+   The one thing to know: s->draft points to a row on samp_verify's stack. It is set in all samplers of the chain
+   before a row is sampled, and must be NULL in all of them when samp_verify returns. */
 
-/* A draw from the residual max(0, p - q), or, with draft NULL, from p. */
-typedef struct sampi_residual {
-    const sampi_draft *draft;
-    float max;
-    uint64_t z; /* the sum of weights */
-} sampi_residual;
-
-/* q(id) in units of weight: floor(q z). */
-static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64_t z)
-{
-    if (!draft->probs) return id == draft->token ? z : 0;
-    size_t i = draft->ids ? 0 : (size_t)id, n = draft->ids ? draft->n_top : i + 1;
-    while (draft->ids && i < n && draft->ids[i] != id) i++;
-    if (i == n) return 0;
-    return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z;
-}
-
-static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
-{
-    const sampi_residual *r = (const sampi_residual *)draw;
-    uint64_t w = sampi_weight(r->max, d->logit), q = r->draft ? sampi_draft_mass(r->draft, d->id, r->z) : 0;
-    return w > q ? w - q : 0;
-}
-
-/* With r, v two 64-bit random numbers: accept the draft's token if floor(r q / 2^64) < w, which has probability
-   min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R their
-   total. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
-{
-    uint64_t random[2], total = 0;
-    sampi_sums sums = sampi_sum(cur);
-    sampi_residual residual = { s->draft, sums.max, sums.z };
-    sampi_random_bits(s->seed, s->at_position, sampi_stream(s, s->kind->draws | SAMPI_DRAWS_RATIO), 0, random);
-    for (size_t i = 0; i < cur->size; i++) {
-        const samp_token_data *d = &cur->data[i];
-        uint64_t q = d->id == s->draft->token ? sampi_draft_mass(s->draft, d->id, sums.z) : 0;
-        if (d->id == s->draft->token && sampi_mulhi(random[0], q) < sampi_weight(sums.max, d->logit)) {
-            cur->selected = (int64_t)i;
-            return;
-        }
-        total += sampi_residual_mass(&residual, d);
-    }
-    if (total == 0) { /* the numbers of the draft sum to more than 1 */
-        residual.draft = NULL;
-        total = sums.z;
-    }
-    cur->selected = (int64_t)sampi_find_by(cur, sampi_residual_mass, &residual, sampi_mulhi(random[1], total));
-}
-
+/* Tokens and ids within the vocabulary, probabilities within [0, 1]: all rows are looked at before anything is drawn,
+   so that a bad draft changes no state. Reads only. */
 static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verify_method method)
 {
-    size_t n_row = draft->ids ? draft->n_top : n_vocab;
     if (method != SAMP_VERIFY_EXACT && method != SAMP_VERIFY_RATIO) return SAMP_E_RANGE;
     if (draft->n && !draft->tokens) return SAMP_E_NULL;
     if (draft->n > INT32_MAX || n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     for (size_t i = 0; i < draft->n; i++)
         if (draft->tokens[i] < 0 || (size_t)draft->tokens[i] >= n_vocab) return SAMP_E_RANGE;
-    if (method == SAMP_VERIFY_EXACT) return SAMP_OK;
+    if (method == SAMP_VERIFY_EXACT) return SAMP_OK; /* does not look at the probabilities */
     if (draft->ids && !draft->probs) return SAMP_E_NULL;
     if (draft->ids && draft->n_top == 0) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->ids && i < draft->n * n_row; i++)
+    size_t n_ids = draft->ids ? draft->n * draft->n_top : 0;
+    for (size_t i = 0; i < n_ids; i++)
         if (draft->ids[i] < 0 || (size_t)draft->ids[i] >= n_vocab) return SAMP_E_RANGE;
-    for (size_t i = 0; draft->probs && i < draft->n * n_row; i++) {
+    size_t n_probs = draft->probs ? draft->n * (draft->ids ? draft->n_top : n_vocab) : 0;
+    for (size_t i = 0; i < n_probs; i++) {
         if (draft->probs[i] != draft->probs[i]) return SAMP_E_NAN;
         if (!(draft->probs[i] >= 0.0f && draft->probs[i] <= 1.0f)) return SAMP_E_RANGE;
     }
     return SAMP_OK;
 }
 
-/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source. */
+/* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
+   ratio test knows Philox only. */
 static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = s->rng == SAMP_RNG_PHILOX;
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
-        philox &= sampi_set_draft(s->u.chain.item[i], draft);
+    int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
+    for (int32_t i = 0; i < n; i++) philox &= sampi_set_draft(s->u.chain.item[i], draft);
     s->draft = draft;
     return philox;
 }
 
+/* Row i of a draft, i < n. */
+static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_vocab)
+{
+    size_t n_row = draft->ids ? draft->n_top : n_vocab;
+    sampi_draft row;
+    row.token = draft->tokens[i];
+    row.probs = draft->probs ? draft->probs + i * n_row : NULL;
+    row.ids = draft->ids ? draft->ids + i * n_row : NULL;
+    row.n_top = draft->n_top;
+    return row;
+}
+
+/* Rows 0 .. n of logits: the last one, behind the whole draft, is an ordinary draw with either method. out [n + 1]
+   has the tokens taken, then -1; a status in the place of a token ends the loop as a rejection would. */
 SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out)
 {
@@ -7175,96 +8079,134 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
     if (!status) status = sampi_check_draft(draft, n_vocab, method);
     if (!status && !sampi_set_draft(s, NULL) && ratio) status = SAMP_E_UNSUPPORTED;
     if (status) return status;
-    size_t n_row = draft->ids ? draft->n_top : n_vocab, a = 0;
-    for (;; a++) {
-        sampi_draft row = { -1, NULL, NULL, draft->n_top };
-        if (a < draft->n) row.token = draft->tokens[a];
-        if (a < draft->n && draft->probs) row.probs = draft->probs + a * n_row;
-        if (a < draft->n && draft->ids) row.ids = draft->ids + a * n_row;
-        if (ratio) sampi_set_draft(s, a < draft->n ? &row : NULL);
-        out[a] = samp_sample(sampler, logits + a * n_vocab, n_vocab);
-        if (a == draft->n || out[a] != row.token) break;
+    size_t accepted = 0;
+    for (; accepted < draft->n; accepted++) {
+        sampi_draft row = sampi_draft_row(draft, accepted, n_vocab);
+        if (ratio) sampi_set_draft(s, &row);
+        out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+        if (out[accepted] != row.token) break;
     }
     sampi_set_draft(s, NULL);
-    for (size_t i = a + 1; i <= draft->n; i++) out[i] = -1;
-    return a == 0 && out[0] < 0 ? out[0] : (int32_t)a;
+    if (accepted == draft->n) out[accepted] = samp_sample(sampler, logits + accepted * n_vocab, n_vocab);
+    for (size_t i = accepted + 1; i <= draft->n; i++) out[i] = -1;
+    return accepted == 0 && out[0] < 0 ? out[0] : (int32_t)accepted;
 }
 
-/* =================================================================================================== >>batch */
+/* =================================================================================================== >>batch
+   samp_sample_batch: rows of logits and a sampler for each come in, a token or a status for each comes out. Rows have
+   nothing to do with each other, so this is samp_sample in a loop, by several threads where OpenMP is on; what a row
+   gives is what it would give alone.
+
+   The one thing to know: a thread works in a workspace that belongs to some row's sampler, mostly another one's than
+   the row it is at. It may: a workspace holds nothing between two draws. So a batch of a thousand rows needs as many
+   workspaces as threads, and the memory that samp_reserve brought is used before any is allocated. */
 
 #define SAMPI_MAX_THREADS 256
 
-/* What is wrong with the call itself. */
-static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *g)
+static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
+
+static size_t sampi_mask_stride(const samp_logits *batch)
 {
-    size_t size = SAMPI_SIZE_OF(g->dtype);
-    if ((int)g->dtype < SAMP_F32 || (int)g->dtype > SAMP_F64) return SAMP_E_DTYPE;
-    if (!g->data) return SAMP_E_NULL;
-    if (g->n_vocab == 0) return SAMP_E_EMPTY;
-    if (g->n_vocab > SAMP_MAX_VOCAB || g->n_threads < 0 || (uintptr_t)g->data % size) return SAMP_E_RANGE;
-    if (g->stride && g->stride < g->n_vocab) return SAMP_E_RANGE;
-    if (g->mask && g->mask_stride && g->mask_stride < (g->n_vocab + 31) / 32) return SAMP_E_RANGE;
-    for (size_t r = 0; r < g->n_rows; r++)
-        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
-    for (size_t r = 0; r < g->n_rows; r++)
-        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return SAMP_E_RANGE; /* twice */
-    return SAMP_OK;
+    return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
+/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. Each
+   sampler is marked with the number of its last row (s->in_batch): a row that finds another number has been before.
+   */
+static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
+{
+    for (size_t r = 0; r < n_rows; r++)
+        if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
+    for (size_t r = 0; r < n_rows; r++)
+        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return true;
+    return false;
+}
+
+/* What is wrong with the call itself; what is wrong with one row is that row's status. Called before any row is
+   sampled, by the GPU's batch too. Writes in_batch of the samplers. */
+static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch)
+{
+    size_t size = SAMPI_SIZE_OF(batch->dtype);
+    if ((int)batch->dtype < SAMP_F32 || (int)batch->dtype > SAMP_F64) return SAMP_E_DTYPE;
+    if (!batch->data) return SAMP_E_NULL;
+    if (batch->n_vocab == 0) return SAMP_E_EMPTY;
+    if (batch->n_vocab > SAMP_MAX_VOCAB || batch->n_threads < 0) return SAMP_E_RANGE;
+    if ((uintptr_t)batch->data % size) return SAMP_E_RANGE;
+    if (sampi_stride(batch) < batch->n_vocab) return SAMP_E_RANGE;
+    if (batch->mask && sampi_mask_stride(batch) < (batch->n_vocab + 31) / 32) return SAMP_E_RANGE;
+    return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* Of one set of log-probabilities that a row asks for. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* One row, in any thread's workspace. */
-static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *g, size_t r, sampi_work *work)
+static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
+
+/* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
+   row's sampler and its log-probabilities, and overwrites the workspace. */
+static samp_token sampi_batch_row(samp_sampler *const *rows, const samp_logits *batch, size_t r, sampi_work *work)
 {
-    size_t at = g->row_index ? (size_t)g->row_index[r] : r, stride = g->stride ? g->stride : g->n_vocab;
-    size_t words = g->mask_stride ? g->mask_stride : (g->n_vocab + 31) / 32;
-    samp_logprobs *lp = g->logprobs ? &g->logprobs[r] : NULL;
+    samp_logprobs *lp = batch->logprobs ? &batch->logprobs[r] : NULL;
     if (!rows[r]) return SAMP_E_NULL;
     int status = samp_status(rows[r], NULL);
     if (status) return status;
-    if (g->row_index && g->row_index[r] < 0) return SAMP_E_RANGE;
+    if (batch->row_index && batch->row_index[r] < 0) return SAMP_E_RANGE;
     if (lp && (sampi_bad_logprobs(&lp->raw) || sampi_bad_logprobs(&lp->processed))) return SAMP_E_RANGE;
-    if (lp && ((lp->raw.n_top && !lp->raw.top_logprobs) || (lp->processed.n_top && !lp->processed.top_logprobs)))
+    if (lp && (sampi_no_room_for_logprobs(&lp->raw) || sampi_no_room_for_logprobs(&lp->processed)))
         return SAMP_E_NULL;
-    sampi_job job = { (sampi_sampler *)rows[r],
-                      work,
-                      (const char *)g->data + at * stride * SAMPI_SIZE_OF(g->dtype),
-                      g->dtype,
-                      g->mask ? g->mask + r * words : NULL,
-                      g->n_vocab,
-                      lp,
-                      true };
+    size_t at = batch->row_index ? (size_t)batch->row_index[r] : r; /* of the logits; the mask goes with the row */
+    sampi_job job;
+    job.s = (sampi_sampler *)rows[r];
+    job.work = work;
+    job.data = (const char *)batch->data + at * sampi_stride(batch) * SAMPI_SIZE_OF(batch->dtype);
+    job.dtype = batch->dtype;
+    job.mask = batch->mask ? batch->mask + r * sampi_mask_stride(batch) : NULL;
+    job.n = batch->n_vocab;
+    job.logprobs = lp;
+    job.accept = true;
     return sampi_sample(&job);
 }
 
-/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens. */
-static int sampi_batch_threads(const samp_logits *g)
+/* How many threads. Waking them takes about 40 us, as much as four rows of 128k tokens, so without a number from the
+   caller a thread must have 2^18 logits to do. */
+static int sampi_batch_threads(const samp_logits *batch)
 {
     size_t n = 1;
 #ifdef _OPENMP
-    n = (size_t)(g->n_threads ? g->n_threads : omp_get_max_threads());
-    size_t worth = g->n_rows * g->n_vocab >> 18;
-    if (g->n_threads == 0 && n > worth) n = worth;
+    if (batch->n_threads) {
+        n = (size_t)batch->n_threads;
+    } else {
+        size_t worth = batch->n_rows * batch->n_vocab >> 18;
+        n = (size_t)omp_get_max_threads();
+        if (n > worth) n = worth;
+    }
 #endif
     if (n > SAMPI_MAX_THREADS) n = SAMPI_MAX_THREADS;
-    return n < 1 ? 1 : n > g->n_rows ? (int)g->n_rows : (int)n;
+    if (n > batch->n_rows) n = batch->n_rows;
+    return n < 1 ? 1 : (int)n;
 }
 
-/* A workspace for each thread, from rows that have one; the others make theirs. Returns how many there are. */
-static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *g, sampi_work **work, int n)
+/* Up to n workspaces for the batch's vocabulary: first those of samplers that have one, then, if these are too few,
+   of samplers that get one now (the only place in a batch that allocates). Returns how many there are: fewer than n
+   without memory. */
+static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch, sampi_work **work, int n)
 {
     int have = 0;
-    for (int make = 0; make < 2; make++)
-        for (size_t r = 0; r < g->n_rows && have < n; r++) {
-            sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
-            if (w && (w->n >= g->n_vocab) == !make && sampi_reserve(w, g->n_vocab) == SAMP_OK) work[have++] = w;
-        }
+    for (size_t r = 0; r < batch->n_rows && have < n; r++) {
+        sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+        if (w && w->n >= batch->n_vocab) work[have++] = w;
+    }
+    for (size_t r = 0; r < batch->n_rows && have < n; r++) {
+        sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
+        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab) == SAMP_OK) work[have++] = w;
+    }
     return have;
 }
 
+/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -7294,15 +8236,16 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
        "SAMP" u32   version u32   fingerprint of the settings u64   a sampler's part ...   checksum of all before u64
 
    A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
-   members' parts. One function per kind counts, writes, checks and reads its part, so there is one place that knows
-   the form; loading checks all the bytes before it reads the first. What can be derived (counts from a window) is not
-   stored but made again. */
+   members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
+   so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
+   derived (counts from a window) is not stored but made again. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
 /* ---- fingerprint ---- */
 
+/* One more number into a fingerprint. A chain of checksums: order matters, and 0 counts. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     uint64_t pair[2] = { *hash, x };
@@ -7311,63 +8254,36 @@ static void sampi_mix(uint64_t *hash, uint64_t x)
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
-static void sampi_cut_settings(const sampi_sampler *s, uint64_t *hash)
+/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. */
+static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
-    sampi_mix_float(hash, s->u.cut.p);
-    sampi_mix(hash, s->u.cut.min_keep);
+    for (int integers = 0; integers < 2; integers++)
+        for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
+            const sampi_field *f = &SAMPI_FIELDS[i];
+            if (f->kind != s->kind || (f->how & SAMPI_PASSING) || (f->type != SAMPI_FLOAT) != integers) continue;
+            const void *at = (const char *)s + f->at;
+            switch (f->type) {
+                case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
+                case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
+                case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+            }
+        }
 }
-static void sampi_xtc_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.xtc.p);
-    sampi_mix_float(hash, s->u.xtc.t);
-    sampi_mix(hash, s->u.xtc.min_keep);
-}
-static void sampi_top_k_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix(hash, (uint32_t)s->u.top_k.k); }
-static void sampi_sigma_settings(const sampi_sampler *s, uint64_t *hash) { sampi_mix_float(hash, s->u.sigma.n); }
-static void sampi_temp_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.temp.t);
-    sampi_mix_float(hash, s->u.temp.delta);
-    sampi_mix_float(hash, s->u.temp.exponent);
-}
-static void sampi_mirostat_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.mirostat.tau);
-    sampi_mix_float(hash, s->u.mirostat.eta);
-    sampi_mix(hash, (uint32_t)s->u.mirostat.n_vocab);
-    sampi_mix(hash, (uint32_t)s->u.mirostat.m);
-}
-static void sampi_adaptive_p_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.adaptive.target);
-    sampi_mix_float(hash, s->u.adaptive.decay);
-}
+
+/* The entries, behind their number, which is a field. */
 static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-    sampi_mix(hash, (uint32_t)s->u.bias.n_vocab);
-    sampi_mix(hash, (uint32_t)s->u.bias.n);
     for (int32_t i = 0; i < s->u.bias.n; i++) {
         sampi_mix(hash, (uint32_t)bias[i].token);
         sampi_mix_float(hash, bias[i].bias);
     }
-}
-static void sampi_penalties_settings(const sampi_sampler *s, uint64_t *hash)
-{
-    sampi_mix_float(hash, s->u.penalties.repeat);
-    sampi_mix_float(hash, s->u.penalties.freq);
-    sampi_mix_float(hash, s->u.penalties.present);
-    sampi_mix(hash, s->u.penalties.ring.cap);
 }
 /* The breakers as the vocabulary spells them. */
 static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
     const sampi_head *head = sampi_dry_head(s);
-    sampi_mix_float(hash, s->u.dry.multiplier);
-    sampi_mix_float(hash, s->u.dry.base);
-    sampi_mix(hash, (uint32_t)s->u.dry.allowed);
-    sampi_mix(hash, s->u.dry.ring.cap);
     sampi_mix(hash, s->u.dry.n_tails);
     sampi_mix(hash, s->u.dry.n_heads);
     for (size_t i = 0; i < s->u.dry.n_tails; i++) {
@@ -7380,6 +8296,7 @@ static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
 
+/* Every member's settings, in order, and the length of prev. */
 static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -7391,13 +8308,13 @@ static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
-typedef struct sampi_io {
+struct sampi_io {
     sampi_io_mode mode;
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
     bool bad; /* once set, nothing more is looked at */
-} sampi_io;
+};
 
 /* An integer of n bytes: x if it is to be written, else what stands there. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
@@ -7468,6 +8385,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 
 /* ---- the kinds ---- */
 
+/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
 static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
 {
     for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
@@ -7533,67 +8451,33 @@ static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-typedef struct sampi_keeper {
-    const sampi_kind *kind;
-    void (*settings)(const sampi_sampler *, uint64_t *hash); /* or NULL: it has none */
-    void (*state)(sampi_sampler *, sampi_io *);              /* or NULL: none beyond position and random source */
-} sampi_keeper;
-
-static const sampi_keeper SAMPI_KEEPERS[] = {
-    { &SAMPI_LOGIT_BIAS, sampi_logit_bias_settings, NULL },
-    { &SAMPI_PENALTIES, sampi_penalties_settings, sampi_penalties_state },
-    { &SAMPI_DRY, sampi_dry_settings, sampi_dry_state },
-    { &SAMPI_TOP_N_SIGMA, sampi_sigma_settings, NULL },
-    { &SAMPI_TOP_K, sampi_top_k_settings, NULL },
-    { &SAMPI_TAIL_FREE, sampi_cut_settings, NULL },
-    { &SAMPI_TYPICAL, sampi_cut_settings, NULL },
-    { &SAMPI_TOP_P, sampi_cut_settings, NULL },
-    { &SAMPI_MIN_P, sampi_cut_settings, NULL },
-    { &SAMPI_XTC, sampi_xtc_settings, NULL },
-    { &SAMPI_TEMP, sampi_temp_settings, NULL },
-    { &SAMPI_TEMP_EXT, sampi_temp_settings, NULL },
-    { &SAMPI_SOFTMAX, NULL, NULL },
-    { &SAMPI_GREEDY, NULL, NULL },
-    { &SAMPI_DIST, NULL, NULL },
-    { &SAMPI_MIROSTAT, sampi_mirostat_settings, sampi_mirostat_state },
-    { &SAMPI_MIROSTAT_V2, sampi_mirostat_settings, sampi_mirostat_state },
-    { &SAMPI_ADAPTIVE_P, sampi_adaptive_p_settings, sampi_adaptive_p_state },
-    { &SAMPI_CHAIN, sampi_chain_settings, sampi_chain_state },
-    { &SAMPI_CUSTOM, NULL, NULL },
-};
-
-/* NULL: its state can't be kept. */
-static const sampi_keeper *sampi_keeper_of(const sampi_sampler *s)
-{
-    if (sampi_is_custom(s) && s->base.ctx) return NULL;
-    for (size_t i = 0; i < sizeof SAMPI_KEEPERS / sizeof SAMPI_KEEPERS[0]; i++)
-        if (SAMPI_KEEPERS[i].kind == s->kind) return &SAMPI_KEEPERS[i];
-    return NULL;
-}
-
+/* Nobody but its author knows what a custom sampler's context is. */
 static bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return sampi_keeper_of(s) != NULL;
+    return !sampi_is_custom(s) || !s->base.ctx;
 }
 
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. */
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
-    const sampi_keeper *keeper = sampi_keeper_of(s);
-    sampi_mix_text(hash, s->kind->name);
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    sampi_mix_text(hash, traits->name);
     sampi_mix_text(hash, samp_name(&s->base)); /* a custom one's own name */
     sampi_mix(hash, (uint64_t)s->rng);
     sampi_mix(hash, s->seed);
-    if (keeper->settings) keeper->settings(s, hash);
+    sampi_mix_fields(hash, s);
+    if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
+/* A sampler's part of the bytes, in whatever direction io goes. */
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
-    const sampi_keeper *keeper = sampi_keeper_of(s);
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_io_u64(io, &s->position);
-    if (s->kind->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
-    if (keeper->state) keeper->state(s, io);
+    if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
+    if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
@@ -7612,6 +8496,7 @@ static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
     if (!io->bad) sampi_io_part(s, io);
 }
 
+/* What speaks against keeping the state of s, or of one of its members. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
@@ -7647,11 +8532,50 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
     if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
-    io.mode = SAMPI_READ;
+    io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     return SAMP_OK;
+}
+
+/* ---- the table of >>sampler, now that all it names is there ---- */
+
+/* clang-format off */
+/*                                               prepare  build  settings  accept  reset  state  take_over */
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL
+};
+static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
+    sampi_penalties_prepare, NULL, NULL,
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over
+};
+static const sampi_hooks SAMPI_DRY_HOOKS = {
+    sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over
+};
+static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
+    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over
+};
+static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
+    NULL, NULL, NULL,
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over
+};
+static const sampi_hooks SAMPI_CHAIN_HOOKS = {
+    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL
+};
+/* clang-format on */
+
+static const sampi_traits *sampi_traits_of(sampi_kind kind)
+{
+    static const sampi_traits traits[SAMPI_N_KINDS] = {
+#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                      \
+    { name, draws, letter, step, flags, hooks, apply, llama, fast },
+        SAMPI_KINDS(SAMPI_KIND_TRAITS)
+#undef SAMPI_KIND_TRAITS
+    };
+    return &traits[kind];
 }
 
 /* ================================================================================================ >>operator

@@ -2128,10 +2128,10 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
     }
-    sampi_u128 squares = ((sampi_u128)st->sigma[1] << 40) + ((sampi_u128)st->sigma[2] << 21) + st->sigma[3];
+    sampi_u128 high = sampi_mul128(st->sigma[1], (uint64_t)1 << 40), squares = { 0, st->sigma[3] };
+    squares = sampi_add128(squares, sampi_add128(high, sampi_mul128(st->sigma[2], (uint64_t)1 << 21)));
     double reach = 0.0;
-    if (st->max != st->low)
-        reach = (double)step->a * sampi_sigma_of(st->n, (sampi_u128)st->sigma[0], squares, st->scale);
+    if (st->max != st->low) reach = (double)step->a * sampi_sigma_of(st->n, st->sigma[0], squares, st->scale);
     int32_t lo = sampi_key(-FLT_MAX) - 1,
             hi = sampi_key(st->max); /* the smallest logit within reach is in (lo, hi] */
     while ((int64_t)hi - lo > 1) {
@@ -3259,9 +3259,10 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         if (r->n) r->checked |= (uint64_t)1 << (r->n - 1);
         return;
     }
-    r->draws |= s->kind->draws != 0;
-    if (s->kind->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS) r->listener[r->n_listeners - 1] = s;
-    if (s->kind == &SAMPI_LOGIT_BIAS || s->kind == &SAMPI_PENALTIES || s->kind == &SAMPI_DRY) {
+    r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
+        r->listener[r->n_listeners - 1] = s;
+    if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_PENALTIES || s->kind == SAMPI_DRY) {
         r->patcher = s;
         r->n_patchers++;
     }
@@ -3272,16 +3273,16 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 /* After this sampler the array holds no masked tokens, and only those that are left. */
 static bool sampi_gpu_removes(const sampi_sampler *s)
 {
-    const sampi_kind *k = s->kind;
-    return k == &SAMPI_TOP_K || k == &SAMPI_TYPICAL || k == &SAMPI_TOP_P || k == &SAMPI_MIN_P;
+    sampi_kind k = s->kind;
+    return k == SAMPI_TOP_K || k == SAMPI_TYPICAL || k == SAMPI_TOP_P || k == SAMPI_MIN_P;
 }
 
 /* This one masks none. */
 static bool sampi_gpu_masks_none(const sampi_sampler *s)
 {
-    const sampi_kind *k = s->kind;
-    return k == &SAMPI_XTC || k == &SAMPI_SOFTMAX || k == &SAMPI_PENALTIES || k == &SAMPI_DRY ||
-           (k == &SAMPI_TEMP && s->u.temp.t > 0.0f);
+    sampi_kind k = s->kind;
+    return k == SAMPI_XTC || k == SAMPI_SOFTMAX || k == SAMPI_PENALTIES || k == SAMPI_DRY ||
+           (k == SAMPI_TEMP && s->u.temp.t > 0.0f);
 }
 
 /* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
@@ -3316,7 +3317,8 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
              : r->crowded                  ? "too many samplers"
                                            : NULL;
     if (r->why) return;
-    while (r->head < r->n && !selects && sampi_gpu_can(r, r->head)) selects = r->list[r->head++]->kind->selects;
+    while (r->head < r->n && !selects && sampi_gpu_can(r, r->head))
+        selects = sampi_traits_of(r->list[r->head++]->kind)->flags & SAMPI_SELECTS;
     if (r->head == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
     while (r->head < r->n && r->head > 0 && !selects && sampi_gpu_users_before(r))
         r->head = sampi_gpu_users_before(r) - 1;
@@ -3399,12 +3401,12 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
 static bool sampi_gpu_fill_patch(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
-    const bool bias = s->kind == &SAMPI_LOGIT_BIAS, dry = s->kind == &SAMPI_DRY;
+    const bool bias = s->kind == SAMPI_LOGIT_BIAS, dry = s->kind == SAMPI_DRY;
     const samp_logit_bias *biases = (const samp_logit_bias *)sampi_part(s, 0);
     sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
     uint32_t n = bias ? (uint32_t)s->u.bias.n : dry ? sampi_dry_list(s, list) : s->u.penalties.n;
     step->kind = SAMPI_GPU_PATCH;
-    if (s->kind == &SAMPI_PENALTIES) {
+    if (s->kind == SAMPI_PENALTIES) {
         step->a = s->u.penalties.repeat;
         step->b = s->u.penalties.freq;
         step->c = s->u.penalties.present;
@@ -3429,25 +3431,25 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
                            size_t n_vocab)
 {
     static const struct {
-        const sampi_kind *kind;
+        sampi_kind kind;
         int step;
-    } table[] = { { &SAMPI_TOP_N_SIGMA, SAMPI_GPU_TOP_N_SIGMA },
-                  { &SAMPI_TOP_K, SAMPI_GPU_TOP_K },
-                  { &SAMPI_TAIL_FREE, SAMPI_GPU_TAIL_FREE },
-                  { &SAMPI_TYPICAL, SAMPI_GPU_TYPICAL },
-                  { &SAMPI_TOP_P, SAMPI_GPU_TOP_P },
-                  { &SAMPI_MIN_P, SAMPI_GPU_MIN_P },
-                  { &SAMPI_XTC, SAMPI_GPU_XTC },
-                  { &SAMPI_TEMP, SAMPI_GPU_TEMP },
-                  { &SAMPI_TEMP_EXT, SAMPI_GPU_TEMP_EXT },
-                  { &SAMPI_SOFTMAX, SAMPI_GPU_SOFTMAX },
-                  { &SAMPI_GREEDY, SAMPI_GPU_GREEDY },
-                  { &SAMPI_DIST, SAMPI_GPU_DIST },
-                  { &SAMPI_MIROSTAT, SAMPI_GPU_MIROSTAT },
-                  { &SAMPI_MIROSTAT_V2, SAMPI_GPU_MIROSTAT_V2 },
-                  { &SAMPI_ADAPTIVE_P, SAMPI_GPU_ADAPTIVE_P } };
+    } table[] = { { SAMPI_TOP_N_SIGMA, SAMPI_GPU_TOP_N_SIGMA },
+                  { SAMPI_TOP_K, SAMPI_GPU_TOP_K },
+                  { SAMPI_TAIL_FREE, SAMPI_GPU_TAIL_FREE },
+                  { SAMPI_TYPICAL, SAMPI_GPU_TYPICAL },
+                  { SAMPI_TOP_P, SAMPI_GPU_TOP_P },
+                  { SAMPI_MIN_P, SAMPI_GPU_MIN_P },
+                  { SAMPI_XTC, SAMPI_GPU_XTC },
+                  { SAMPI_TEMP, SAMPI_GPU_TEMP },
+                  { SAMPI_TEMP_EXT, SAMPI_GPU_TEMP_EXT },
+                  { SAMPI_SOFTMAX, SAMPI_GPU_SOFTMAX },
+                  { SAMPI_GREEDY, SAMPI_GPU_GREEDY },
+                  { SAMPI_DIST, SAMPI_GPU_DIST },
+                  { SAMPI_MIROSTAT, SAMPI_GPU_MIROSTAT },
+                  { SAMPI_MIROSTAT_V2, SAMPI_GPU_MIROSTAT_V2 },
+                  { SAMPI_ADAPTIVE_P, SAMPI_GPU_ADAPTIVE_P } };
     step->seed = s->seed;
-    step->stream = sampi_stream(s, s->kind->draws);
+    step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
     step->mu = s->now.mu;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         if (table[i].kind == s->kind) step->kind = table[i].step;
@@ -3538,8 +3540,8 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
 static const sampi_sampler *sampi_gpu_keeper(const sampi_gpu_route *r, size_t n_vocab)
 {
     const sampi_sampler *s = r->patcher;
-    if (r->n_patchers != 1 || s->kind == &SAMPI_DRY || r->head < r->n || r->custom) return NULL;
-    if (s->kind == &SAMPI_LOGIT_BIAS) {
+    if (r->n_patchers != 1 || s->kind == SAMPI_DRY || r->head < r->n || r->custom) return NULL;
+    if (s->kind == SAMPI_LOGIT_BIAS) {
         const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
         for (int32_t i = 0; i < s->u.bias.n; i++)
             if ((size_t)bias[i].token >= n_vocab) return NULL;
@@ -3562,7 +3564,7 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
     const bool whole = r->head == r->n;
     const sampi_sampler *keeper = sampi_gpu_keeper(r, n_vocab);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
@@ -3572,7 +3574,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         memset(step, 0, sizeof *step);
         step->rule = rules;
         t->at_position = job->position;
-        t->at_ordinal = ordinal[t->kind->draws]++;
+        t->at_ordinal = ordinal[t->kind]++;
         if (sampi_is_custom(t))
             step->kind = SAMPI_GPU_USER;
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
@@ -3580,8 +3582,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         rules += step->n;
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
         if (t == keeper) job->keeper = n + 1;
-        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != keeper && (whole || t->kind == &SAMPI_DRY))
-            continue;
+        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != keeper && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
@@ -3594,7 +3595,7 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
     }
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
-    if (keeper && keeper->kind == &SAMPI_PENALTIES) {
+    if (keeper && keeper->kind == SAMPI_PENALTIES) {
         job->ring = keeper->u.penalties.ring;
         job->window = gpu->n_ids;
         memcpy(gpu->id + gpu->n_ids, sampi_part(keeper, 0), job->ring.cap * sizeof *gpu->id);
@@ -3891,9 +3892,9 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
-    uint32_t ordinal[SAMPI_DRAW_KINDS] = { 0 };
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     int status = sampi_gpu_fetch(gpu, job, &cur);
-    for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind->draws]++;
+    for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind]++;
     for (int i = r->head; i < r->n && !status; i++) {
         status = sampi_run(r->list[i], &cur, s->position, ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
@@ -3933,9 +3934,8 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
     if (step->kind == SAMPI_GPU_ADAPTIVE_P) step->c = last->u.adaptive.sum, step->mu = last->u.adaptive.total;
     if (!patcher) return;
-    copy->side = copy->side != SAMPI_GPU_LEFT || patcher->kind == &SAMPI_LOGIT_BIAS ? SAMPI_GPU_LEFT
-                                                                                    : SAMPI_GPU_RIGHT;
-    if (patcher->kind == &SAMPI_LOGIT_BIAS) return;
+    copy->side = copy->side != SAMPI_GPU_LEFT || patcher->kind == SAMPI_LOGIT_BIAS ? SAMPI_GPU_LEFT : SAMPI_GPU_RIGHT;
+    if (patcher->kind == SAMPI_LOGIT_BIAS) return;
     copy->ring = patcher->u.penalties.ring;
     copy->n_ids = copy->step[copy->keeper - 1].n = patcher->u.penalties.n;
 }
@@ -3967,7 +3967,8 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
         status = sampi_accept(s, token, false);
     } else if (!status) { /* the others needn't be woken */
         sampi_ring_push(&s->u.chain.ring, s->u.chain.prev, token);
-        for (int i = 0; i < slot->n_listeners; i++) slot->listener[i]->kind->accept(slot->listener[i], token);
+        for (int i = 0; i < slot->n_listeners; i++)
+            sampi_traits_of(slot->listener[i]->kind)->hooks->accept(slot->listener[i], token);
     }
     if (status) {
         sampi_restore_state(s);
@@ -4029,7 +4030,7 @@ static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
     sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
     for (int i = 0; i < next->n_listeners; i++) {
         const sampi_sampler *s = next->listener[i];
-        if (s->kind == &SAMPI_PENALTIES) sampi_gpu_prefetch_lines(sampi_penalties_list(s), s->part_size[1] / 2);
+        if (s->kind == SAMPI_PENALTIES) sampi_gpu_prefetch_lines(sampi_penalties_list(s), s->part_size[1] / 2);
     }
 }
 

@@ -777,10 +777,10 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
     if (x->position != y->position || x->perf.n_accept != y->perf.n_accept) return false;
     if (bits_of(x->now.mu) != bits_of(y->now.mu) || x->now.pending != y->now.pending) return false;
     if (bits_of(x->now.pending_p) != bits_of(y->now.pending_p)) return false;
-    if (x->kind == &SAMPI_ADAPTIVE_P && (bits_of(x->u.adaptive.sum) != bits_of(y->u.adaptive.sum) ||
-                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
+    if (x->kind == SAMPI_ADAPTIVE_P && (bits_of(x->u.adaptive.sum) != bits_of(y->u.adaptive.sum) ||
+                                        bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
-    if (x->kind->draws && x->part_size[0] && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;
+    if (sampi_has_mt(x) && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;
     for (int32_t i = 0; i < samp_chain_n(a); i++)
         if (!same_state(samp_chain_get(a, i), samp_chain_get(b, i))) return false;
     samp_token prev_a[64], prev_b[64];

@@ -668,6 +668,43 @@ static void test_products(void **state)
     }
 }
 
+static sampi_u128 halves_of(u128 x)
+{
+    sampi_u128 h = { (uint64_t)(x >> 64), (uint64_t)x };
+    return h;
+}
+
+static bool same_128(sampi_u128 a, u128 b) { return a.hi == (uint64_t)(b >> 64) && a.lo == (uint64_t)b; }
+
+static u128 random_128(test_rng *rng)
+{
+    uint64_t part[4] = { 0, ~(uint64_t)0, (uint64_t)1 << test_below(rng, 64), test_u64(rng) >> test_below(rng, 64) };
+    u128 x = (u128)part[test_below(rng, 4)] << 64 | part[test_below(rng, 4)];
+    return test_below(rng, 2) ? x : x + (u128)test_below(rng, 5) - 2;
+}
+
+/* what stands in for the compiler's 128 bits where it has none: the same product, sum, difference and double. Ties of
+   the rounding: a half of the last of 53 bits, and one more or less at the end */
+static void test_128_bits(void **state)
+{
+    test_rng rng = test_rng_make(11);
+    (void)state;
+    for (int i = 0; i < rounds(1000000); i++) {
+        u128 a = random_128(&rng), b = random_128(&rng);
+        uint64_t x = (uint64_t)a, y = (uint64_t)b;
+        if (i % 4 == 0 && a >> 64) {
+            int unit = 75 - __builtin_clzll((uint64_t)(a >> 64)); /* bits below the last of 53 */
+            a = (a >> unit << unit) + ((u128)1 << (unit - 1)) + (u128)test_below(&rng, 3) - 1;
+        }
+        if (!same_128(sampi_mul128_by_halves(x, y), (u128)x * y) || !same_128(sampi_mul128(x, y), (u128)x * y) ||
+            !same_128(sampi_add128(halves_of(a), halves_of(b)), a + b) ||
+            !same_128(sampi_sub128(halves_of(a), halves_of(b)), a - b) ||
+            sampi_double_of_128(halves_of(a)) != (double)a)
+            fail_msg("0x%llx %016llx and 0x%llx %016llx", (unsigned long long)(a >> 64), (unsigned long long)a,
+                     (unsigned long long)(b >> 64), (unsigned long long)b);
+    }
+}
+
 /* ---- sums and the draw ---- */
 
 static samp_token_data data[70000];
@@ -897,6 +934,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_ln),
         cmocka_unit_test(test_pow),
         cmocka_unit_test(test_products),
+        cmocka_unit_test(test_128_bits),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_sigma),
