@@ -114,19 +114,15 @@ $(B)/%.full: $(B)/%
 	@echo "== $* (in full): $$(sed -n 's/^\[==========\] //p' $(B)/$*.full.log | tail -n 1)"
 	@touch $@
 
-# Under the sanitizers and valgrind the slow tests play fewer cases; ci-long has them all.
-SLOW := test_fast test_batch test_operator test_kv test_alloc test_reference test_state test_stats test_verify
-
-## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer, the slow ones in short
+## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
-$(SLOW:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 
-## test-sanitize-long: the slow ones in full
-test-sanitize-long: $(SLOW:%=$(B)/san/%.full) $(B)/san_omp/test_batch.full
+## test-sanitize-long: those that play a part there in full
+test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(filter-out omp/% omp_clang/%,$(FULL))) $(B)/san_omp/test_batch.full
 
 $(B)/%.checked: $(B)/%
-	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
-	@echo "== $* (sanitizers) $(MODE)"
+	@./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
+	@echo "== $* (sanitizers)"
 	@touch $@
 
 ## test-valgrind: all tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
@@ -390,5 +386,6 @@ $(KINDS) $(GPU) $(B)/wasm:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fast-long fuzz-regress fuzz \
-        test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps format clean
+        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench \
+        bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps format clean
