@@ -6930,26 +6930,39 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Counting first would be a pass over a dense row: it is cut, and if too few are left, taken back. */
+/* A dense row has been cut, before it was `before`: back to that if fewer than min_keep tokens are left, and the first
+   ones in order stay. What is still dense has tokens enough: more than an eighth of its lines reach the floor. */
+static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
+{
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
+    sampi_compact(row); /* to count them */
+    if (row->n >= min_keep) return;
+    *row = *before;
+    sampi_keep_first(row, min_keep);
+}
+
+/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass over
+   a dense row: it is cut, and if too few are left, taken back. */
+static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
+{
+    if (!sampi_is_compact(row)) {
+        sampi_row before = *row;
+        sampi_raise_floor(row, sampi_unscale(row, floor));
+        sampi_keep_at_least(row, &before, min_keep);
+    } else if (row->k->count(row->x, row->n, floor) < min_keep) {
+        sampi_keep_first(row, min_keep);
+    } else {
+        sampi_gather(row, floor);
+    }
+}
+
+static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
+
+/* The floor is known from the maximum alone: no sum. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
-    float floor = sampi_float_up((double)sampi_row_max(row) + sampi_ln(s->u.cut.p));
-    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    if (sampi_is_compact(row)) {
-        if (row->k->count(row->x, row->n, floor) < min_keep)
-            sampi_keep_first(row, min_keep);
-        else
-            sampi_gather(row, floor);
-        return SAMP_OK;
-    }
-    sampi_row before = *row;
-    sampi_raise_floor(row, sampi_unscale(row, floor));
-    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK;
-    sampi_compact(row); /* to count them */
-    if (row->n < min_keep) {
-        *row = before;
-        sampi_keep_first(row, min_keep);
-    }
+    double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
+    sampi_keep_from(row, sampi_float_up(floor), sampi_min_keep(s));
     return SAMP_OK;
 }
 
