@@ -3184,11 +3184,13 @@ typedef struct sampi_io sampi_io;   /* >>state */
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
-      s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
+      (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
+      &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
+      s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
@@ -6941,8 +6943,8 @@ static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t 
     sampi_keep_first(row, min_keep);
 }
 
-/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass over
-   a dense row: it is cut, and if too few are left, taken back. */
+/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
+   over a dense row: it is cut, and if too few are left, taken back. */
 static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
 {
     if (!sampi_is_compact(row)) {
