@@ -251,6 +251,7 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(TYPICAL, typical)                                                                                              \
     X(TOP_P, top_p)                                                                                                  \
     X(MIN_P, min_p)                                                                                                  \
+    X(TOP_A, top_a)                                                                                                  \
     X(XTC, xtc)                                                                                                      \
     X(TEMP, temp)                                                                                                    \
     X(TEMP_EXT, temp_ext)                                                                                            \
@@ -276,7 +277,7 @@ enum {
 /* A sampler. Which of the parameters mean what, its fill function in >>steps says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
      top_n_sigma    a: how many standard deviations
-     top_p ...      share: of the mass; min_keep; d, of min_p: ln p
+     top_p ...      share: of the mass; min_keep; d, of min_p and top_a: ln p
      xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
      temp, temp_ext a: temperature; b, c: range and exponent
      mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
@@ -2520,6 +2521,21 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     sampi_gpu_fill_cut(step, s);
     step->d = sampi_ln(s->u.cut.p);
 }
+
+/* Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. */
+static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        int known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
+        st->scale = sampi_top_a_floor(step->d, st->max, (double)st->z);
+        st->phase = 1;
+    }
+    return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);
+}
+
+static void sampi_gpu_fill_top_a(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_min_p(step, s); }
 
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
    is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */

@@ -525,6 +525,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
         case SAMPI_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
         case SAMPI_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
+        case SAMPI_TOP_A: return samp_init_top_a(percent(s, 5) ? 0.0f : make_share(s, false), make_min_keep(s, n));
         case SAMPI_XTC: return make_xtc(s, n);
         case SAMPI_TEMP: return samp_init_temp(make_temp(s));
         case SAMPI_TEMP_EXT:
