@@ -314,16 +314,54 @@ bench: $(B)/bench
 $(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
-## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv
-bench-peer: $(B)/bench_peer
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" $(ARGS)
+## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
+bench-peer: $(B)/bench_peer$(if $(NOSIMD),_nosimd)
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$< "$$library" $(ARGS)
 
 $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm -ldl
 
+# what a machine gets for which there is no instruction set of its own
+$(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DSAMP_NO_SIMD -fopenmp -I. $< -o $@ -lm -ldl
+
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
+
+# WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
+WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) -I. -D_WASI_EMULATED_PROCESS_CLOCKS
+WASM_LIBS = -lm -lwasi-emulated-process-clocks
+WASM_RUN = node tests/ports/wasi.mjs
+
+## bench-wasm: greedy, default and temperature under WebAssembly (node), with its SIMD and without (ARGS="--case top_p")
+bench-wasm: $(B)/wasm/bench_simd.wasm $(B)/wasm/bench.wasm
+	@for program in bench_simd bench; do echo "== $$program.wasm"; \
+	  $(WASM_RUN) $(B)/wasm/$$program.wasm --n 128256 --logits peaked --case greedy,default,temp $(ARGS) || exit 1; done
+
+## test-digest: the same tokens as ever on this machine, with each of its instruction sets
+test-digest: $(B)/digest
+	@sh tests/ports/check.sh "$$(uname -m)" ./$(B)/digest
+
+$(B)/digest: tests/ports/digest.c sampling.h | $(B)
+	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
+
+## test-wasm: the same tokens under WebAssembly as everywhere (tests/ports/digest.c)
+test-wasm: $(B)/wasm/digest_simd.wasm $(B)/wasm/digest.wasm
+	@sh tests/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
+	@sh tests/ports/check.sh "wasm32 -msimd128" $(WASM_RUN) $(B)/wasm/digest_simd.wasm
+
+$(B)/wasm/%.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm
+	$(WASM_CC) $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%_simd.wasm: bench/%.c bench/bench.h sampling.h | $(B)/wasm
+	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%.wasm: tests/ports/%.c sampling.h | $(B)/wasm
+	$(WASM_CC) $< -o $@ $(WASM_LIBS)
+
+$(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm
+	$(WASM_CC) -msimd128 $< -o $@ $(WASM_LIBS)
 
 # ---------------------------------------------------------------------------------------------------- tools
 
@@ -347,10 +385,10 @@ format:
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU):
+$(KINDS) $(GPU) $(B)/wasm:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench \
-        bench-peer bench-watch toc budget deps format clean
+        bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps format clean

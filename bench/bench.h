@@ -888,11 +888,23 @@ static inline double bench_ghz(void)
 #endif
 }
 
+#ifdef __wasi__ /* does not tell */
+static inline double bench_load(void) { return 0.0; }
+static inline long bench_lost(void) { return 0; }
+#else
 static inline double bench_load(void)
 {
     double load = 0.0;
     return getloadavg(&load, 1) == 1 ? load : 0.0;
 }
+
+/* How often the process had to leave its core. */
+static inline long bench_lost(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) ? 0 : usage.ru_nivcsw;
+}
+#endif
 
 static inline void bench_print_machine(const bench_options *o, double ghz)
 {
@@ -914,11 +926,9 @@ static inline void bench_print_machine(const bench_options *o, double ghz)
 /* How quiet it was: a process that waits for its core, or whose core is interrupted, measures others too. */
 static inline void bench_print_quiet(double start_us, double start_cpu)
 {
-    struct rusage usage;
     double share = (bench_cpu() - start_cpu) / (bench_now() - start_us), load = bench_load();
-    getrusage(RUSAGE_SELF, &usage);
     printf("\n%.0f s; this process had %.1f %% of a core, lost it %ld times; load %.2f at the end%s\n",
-           (bench_now() - start_us) / 1e6, 100.0 * share, usage.ru_nivcsw, load,
+           (bench_now() - start_us) / 1e6, 100.0 * share, bench_lost(), load,
            load > 1.3 || share < 0.98 ? ": the machine was not quiet" : "");
 }
 

@@ -213,7 +213,7 @@ typedef struct result {
 } result;
 
 typedef struct tally {
-    int reached, missed;
+    int reached, missed, slower; /* slower than the peer: so is no line, with any instruction set */
 } tally;
 
 static void print_heading(const char *logits, size_t n, const bench_floor *floor)
@@ -233,6 +233,10 @@ static void print_number(double x, const char *format, int width)
 
 static const char *verdict(const target *t, double ratio, double floor_ratio, tally *sum)
 {
+    if (ratio < 1.0) {
+        sum->slower++;
+        return "SLOWER THAN THE PEER";
+    }
     bool fast = ratio >= t->ratio, near_floor = t->floor_ratio == 0.0 || floor_ratio <= t->floor_ratio;
     if (t->ratio == 0.0 && t->floor_ratio == 0.0) return "";
     sum->reached += fast && near_floor;
@@ -378,7 +382,7 @@ int main(int argc, char **argv)
 {
     static llama_peer api;
     double start = bench_now(), cpu = bench_cpu();
-    tally sum = { 0, 0 };
+    tally sum = { 0, 0, 0 };
     bench_options o = bench_parse(argc, argv, usage);
     if (!o.library) bench_fail("which libllama? Its path is the first argument (see --help)", NULL);
     if (o.quick) bench_fail("unknown option", "--quick");
@@ -399,5 +403,6 @@ int main(int argc, char **argv)
     if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);
     bench_print_quiet(start, cpu);
     if (fclose(csv)) bench_fail("cannot write", csv_path);
-    return 0;
+    if (sum.slower) printf("%d lines are slower than the peer\n", sum.slower);
+    return sum.slower > 0;
 }

@@ -154,7 +154,7 @@ static void fill_line(watch_row *r)
     r->line = line, r->hit = hit;
 }
 
-static watch_row make_row(const float *x, size_t n, bench_rng *rng, const int32_t *id, const uint64_t *w)
+static watch_row make_row(const float *x, size_t n, source *rng, const int32_t *id, const uint64_t *w)
 {
     size_t words = (n + 31) / 32;
     watch_row r;
@@ -167,10 +167,10 @@ static watch_row make_row(const float *x, size_t n, bench_rng *rng, const int32_
     r.x = x, r.n = n, r.max = bench_max_scalar(x, n);
     r.high = value_at(x, n, 0.001), r.low = value_at(x, n, 0.05);
     for (size_t i = 0; i < n; i++) {
-        bool allowed = bench_unit(rng) < 0.98 || x[i] == r.max;
+        bool allowed = uniform(rng) < 0.98 || x[i] == r.max;
         mask[i / 32] |= (uint32_t)allowed << (i % 32);
         masked[i] = allowed ? x[i] : -INFINITY;
-        f64[i] = (double)x[i], f16[i] = bench_to_half(x[i]), bf16[i] = bench_to_bf16(x[i]);
+        f64[i] = (double)x[i], f16[i] = half_of((double)x[i]), bf16[i] = brain_of(x[i]);
     }
     r.masked = masked, r.f64 = f64, r.f16 = f16, r.bf16 = bf16, r.mask = mask, r.id = id, r.w = w;
     fill_line(&r);
@@ -237,12 +237,12 @@ static void watch_pass(setting *s, int i, const char *isa, const char *logits, c
 static void watch_passes(setting *s, bench_logits kind, size_t n)
 {
     bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
-    bench_rng rng = { 5 };
+    source rng = source_at(5);
     watch_row *row = (watch_row *)bench_alloc((size_t)rows.count * sizeof *row);
     watch_work work[2] = { make_work(n), make_work(n) };
     int32_t *id = (int32_t *)bench_alloc(n * sizeof *id); /* these two, as in a workspace, are in a near cache */
     uint64_t *w = (uint64_t *)bench_alloc(n * sizeof *w);
-    for (size_t i = 0; i < n; i++) id[i] = (int32_t)(2 * i), w[i] = bench_next(&rng) >> 24;
+    for (size_t i = 0; i < n; i++) id[i] = (int32_t)(2 * i), w[i] = splitmix64(&rng.state) >> 24;
     for (int i = 0; i < rows.count; i++) row[i] = make_row(bench_row(&rows, i), n, &rng, id, w);
     print_heading(n);
     for (int k = 0; s->side[1]->isa(k); k++) {
