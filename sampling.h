@@ -93,7 +93,8 @@
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
-/* ================================================================================================== >>config */
+/* ================================================================================================== >>config
+   The version, and what a public function is declared as. */
 
 #define SAMP_VERSION_MAJOR 0
 #define SAMP_VERSION_MINOR 1
@@ -120,7 +121,9 @@
 extern "C" {
 #endif
 
-/* =================================================================================================== >>types */
+/* =================================================================================================== >>types
+   What goes in and comes out. A struct that you fill may get members in a version to come: start from zero, or from
+   the function that gives the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */
 

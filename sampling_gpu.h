@@ -31,6 +31,12 @@
                   list    at most SAMP_GPU_LIST tokens are left: one team does the rest                        >>list
        host     tokens and new state                                     one copy from the device per batch
 
+   Search for the tags:
+       >>api                                                           what you use; stop there if that is enough
+       >>switches  >>records                                           what the device's compiler and memory get
+       >>elements  >>passes  >>list  >>steps                           one element, all of a row, few tokens, one sampler
+       >>host                                                          what is sent, launched and read back
+
    A row is worked on by several teams (of one warp each), which share its 1024-element groups. The teams of a row do a
    pass; the one that finishes last adds the results up and advances the chain as far as it gets without the next pass.
    A row stays where it is: what samplers did to it is kept as a list of operations, which a pass applies to each
@@ -86,7 +92,8 @@
 extern "C" {
 #endif
 
-/* ===================================================================================================== >>api */
+/* ===================================================================================================== >>api
+   In: a context made once, chains of sampling.h, logits on either side. Out: tokens, and chains that have moved on. */
 
 #ifndef SAMP_GPU_LIST
 #define SAMP_GPU_LIST 4096
@@ -152,14 +159,13 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
    tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
    the chain can run on the device; else apply is, on the CPU. Returns a status. */
 typedef struct samp_gpu_data {
-    int32_t device; /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
-    int32_t *ids;   /* [size] each at most once */
-    float *logits;  /* [size] -INFINITY masks a token */
-    float *probs;   /* [size] read only: p as the last sampler that sets it left it, or 0 */
-    size_t size;    /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
-    int64_t
-        selected; /* -1; the chain's last sampler sets it to the index of the token it chose; elsewhere it is ignored */
-    bool sorted; /* false: in no order */
+    int32_t device;   /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
+    int32_t *ids;     /* [size] each at most once */
+    float *logits;    /* [size] -INFINITY masks a token */
+    float *probs;     /* [size] read only: p as the last sampler that sets it left it, or 0 */
+    size_t size;      /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
+    int64_t selected; /* -1; the chain's last sampler sets it to the index of its token, elsewhere it is ignored */
+    bool sorted;      /* false: in no order */
 } samp_gpu_data;
 
 /* What a context has done. */
