@@ -34,7 +34,7 @@
    Search for the tags:
        >>api                                                           what you use; stop there if that is enough
        >>switches  >>records                                           what the device's compiler and memory get
-       >>elements  >>passes  >>list  >>steps                           one element, all of a row, few tokens, one sampler
+       >>elements  >>passes  >>list  >>steps                           one element, all of a row, few tokens, a sampler
        >>host                                                          what is sent, launched and read back
 
    A row is worked on by several teams (of one warp each), which share its 1024-element groups. The teams of a row do a
