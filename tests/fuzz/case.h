@@ -42,10 +42,9 @@ typedef struct isa_list {
 __attribute__((unused)) static isa_list isa_all(void)
 {
     isa_list list = { 0, { NULL }, { NULL } };
-    static const char *const known[ISA_MAX] = { "scalar", "avx2", "avx512", "neon" };
-    for (int i = 0; i < ISA_MAX; i++) {
-        if (samp_isa_force(known[i]) != SAMP_OK) continue;
-        list.name[list.n] = known[i];
+    for (const char *name; (name = samp_isa_list(list.n));) {
+        samp_isa_force(name);
+        list.name[list.n] = name;
         list.table[list.n++] = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
     }
     samp_isa_force(NULL);
