@@ -1272,12 +1272,17 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Of the bits of `words` words: 0 none is set, 1 some, 2 all. Masks are mostly alike over long stretches. */
+/* Of the bits of `words` words, an even number: 0 none is set, 1 some, 2 all. Masks are mostly alike over long
+   stretches. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
-    uint32_t any = 0, all = ~(uint32_t)0;
-    for (size_t i = 0; i < words; i++) any |= mask[i], all &= mask[i];
-    return all == ~(uint32_t)0 ? 2 : any != 0;
+    uint64_t any = 0, all = ~(uint64_t)0, two;
+    for (size_t i = 0; i < words; i += 2) {
+        memcpy(&two, mask + i, 8);
+        any |= two;
+        all &= two;
+    }
+    return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
 /* Call f, which is inlined, with each dtype and mask as constants. */
@@ -1650,8 +1655,10 @@ typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
 #if SAMPI_PASS == SAMPI_PASS_AVX512
 typedef __mmask16 V(m);
+typedef size_t V(t);
 #else
 typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
+typedef V(i) V(t);
 #endif
 
 #if SAMPI_W == 4
@@ -1690,10 +1697,9 @@ SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return _mm512_maskz_mov_ps(m, v); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
-SAMPI_OP V(i) V(tally)(V(i) sum, V(m) m)
-{
-    return (V(i))_mm512_mask_add_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)V(alli)(1));
-}
+SAMPI_OP V(t) V(none)(void) { return 0; }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
+SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
 {
     return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v);
@@ -1748,8 +1754,7 @@ SAMPI_OP __m256 V(eight)(const void *x, samp_dtype dtype, const uint32_t *mask, 
     const __m256 none = _mm256_set1_ps(-INFINITY);
     __mmask8 in = mask ? ((const uint8_t *)mask)[i / 8] : 0xFF;
     if (dtype == SAMP_F64) return _mm512_mask_cvtpd_ps(none, in, _mm512_loadu_pd((const double *)x + i));
-    if (dtype == SAMP_F32 && !mask) return _mm256_loadu_ps((const float *)x + i);
-    if (dtype == SAMP_F32) return _mm256_mask_loadu_ps(none, in, (const float *)x + i);
+    if (dtype == SAMP_F32) return _mm256_loadu_ps((const float *)x + i);
     __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
     __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
     if (dtype == SAMP_F16) v = _mm256_cvtph_ps(h);
@@ -1757,7 +1762,10 @@ SAMPI_OP __m256 V(eight)(const void *x, samp_dtype dtype, const uint32_t *mask, 
 }
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
-    if (dtype == SAMP_F32 && !mask) return _mm512_loadu_ps((const float *)x + i);
+    V(m) in = 0xFFFF;
+    if (mask) memcpy(&in, (const char *)mask + i / 8, 2);
+    if (dtype == SAMP_F32 && mask) return _mm512_mask_loadu_ps(V(all)(-INFINITY), in, (const float *)x + i);
+    if (dtype == SAMP_F32) return _mm512_loadu_ps((const float *)x + i);
     return V(join)(V(eight)(x, dtype, mask, i), V(eight)(x, dtype, mask, i + 8));
 }
 SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) * part)
@@ -1771,8 +1779,14 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
         part[1] = (V(f))(both & V(alli)(0xFFFF0000u));
         return;
     }
-    for (size_t k = 0; k < 2; k++)
-        part[k] = V(join)(V(eight)(x, dtype, mask, i + 8 * k), V(eight)(x, dtype, mask, j + 8 * k));
+    if (mask) {
+        V(f) a = V(row)(x, dtype, mask, i), b = V(row)(x, dtype, mask, j);
+        part[0] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
+        part[1] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
+        return;
+    }
+    for (size_t k = 0; k < 2; k++) /* the loads spare the shuffles */
+        part[k] = V(join)(V(eight)(x, dtype, NULL, i + 8 * k), V(eight)(x, dtype, NULL, j + 8 * k));
 }
 SAMPI_OP V(f) V(columns)(V(f) * v)
 {
@@ -2032,7 +2046,8 @@ SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
-SAMPI_OP V(i) V(tally)(V(i) sum, V(m) m) { return sum - (V(i))m; }
+SAMPI_OP V(t) V(none)(void) { return V(alli)(0); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP V(f) V(stay)(V(f) v)
 {
     SAMPI_OPAQUE(v);
@@ -2054,6 +2069,9 @@ SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q)) * (const V(qu) *)p; }
 SAMPI_OP void V(store)(float *p, V(f) v) { *(V(fu) *)p = (V(fu))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(qu) *)p = (V(qu))v; }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
+#if SAMPI_W < 16
+SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
+#endif
 SAMPI_OP float V(hmax)(V(f) v)
 {
     float lane[SAMPI_W], max;
@@ -2111,9 +2129,9 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
 
 SAMPI_OP V(f) V(next)(const float *x, size_t left) { return left >= SAMPI_W ? V(load)(x) : V(tail)(x, left); }
 
-#if SAMPI_W == 4
+#if SAMPI_W < 16
 /* A row's end, filled up with masked elements (-infinity): here that is much code, so it is called. */
-static const float *V(pad)(const float *x, size_t left, float *room)
+SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room)
 {
     for (size_t at = 0; at < 4 * SAMPI_W; at += SAMPI_W)
         V(store)(room + at, left > at ? V(next)(x + at, left - at) : V(all)(-INFINITY));
@@ -2124,7 +2142,7 @@ static const float *V(pad)(const float *x, size_t left, float *room)
 /* The next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
-#if SAMPI_W == 4
+#if SAMPI_W < 16
     float room[4 * SAMPI_W];
     if (left < (size_t)(SAMPI_W * count)) x = V(pad)(x, left, room);
 #else
@@ -2160,13 +2178,9 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     V(f) v[SAMPI_ROWS], part[SAMPI_PARTS];
-    const size_t step = SAMPI_LINE * SAMPI_SIZE_OF(dtype) * SAMPI_W / SAMPI_ROWS; /* bytes */
-    const char *from = (const char *)x + i * SAMPI_SIZE_OF(dtype);
     SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_ROWS; k++)
     {
         size_t line = (size_t)(SAMPI_W == 16 && k >= 4 ? k + 4 : k);
-        for (size_t b = step < 64 ? step * ((size_t)k % 2) : 0; b < step; b += 64)
-            V(ahead)(from + (size_t)k * step + b, SAMPI_FAR);
         V(parts)(x, dtype, mask, i + line * SAMPI_LINE, part);
         for (int p = 0; p < SAMPI_PARTS; p += 2) {
             *nan |= V(unord)(part[p], part[p + 1]);
@@ -2211,7 +2225,7 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
                                float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
 
-/* What four vectors of logits add to the four sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
+/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
@@ -2226,14 +2240,17 @@ SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
     SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
     SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
     SAMPI_EACH p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
-    SAMPI_EACH z[k] += p[k];
-    SAMPI_EACH s[k] = V(fma)(-p[k], d[k], s[k]);
+    SAMPI_EACH
+    {
+        z[k % 2] += p[k];
+        s[k % 2] = V(fma)(-p[k], d[k], s[k % 2]);
+    }
 }
 
-/* Four sums as doubles. */
+/* Two sums as doubles. */
 SAMPI_OP V(d) V(widen_sum)(const V(f) * v)
 {
-    V(f) sum = (v[0] + v[1]) + (v[2] + v[3]);
+    V(f) sum = v[0] + v[1];
     return V(widen)(sum, 0) + V(widen)(sum, 1);
 }
 
@@ -2242,9 +2259,8 @@ SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, doubl
     const V(f) vr = V(all)(r), vmax = V(all)(max);
     V(d) z_all = V(alld)(0.0), s_all = z_all;
     for (size_t i = 0; i < n;) {
-        size_t end = n - i < 64 * SAMPI_W ? n : i + 64 * SAMPI_W;
-        V(f) zs[4], ss[4], l[4];
-        SAMPI_EACH zs[k] = ss[k] = V(all)(0.0f);
+        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
+        V(f) l[4], zs[2] = { V(all)(0.0f), V(all)(0.0f) }, ss[2] = { zs[0], zs[0] };
         for (; i < end; i += 4 * SAMPI_W) {
             V(take)(x + i, end - i, 4, l);
             SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
@@ -2262,27 +2278,25 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
 {
     const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX);
     V(d) m1 = V(alld)(0.0), m2 = m1;
-    V(i) count = V(alli)(0);
+    V(t) count = V(none)();
     for (size_t i = 0; i < n;) {
-        size_t end = n - i < 64 * SAMPI_W ? n : i + 64 * SAMPI_W;
-        V(f) sum[4], square[4], v[4];
-        SAMPI_EACH sum[k] = square[k] = V(all)(0.0f);
+        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
+        V(f) v[4], sum[2] = { V(all)(0.0f), V(all)(0.0f) }, square[2] = { sum[0], sum[0] };
         for (; i < end; i += 4 * SAMPI_W) {
             V(take)(x + i, end - i, 4, v);
-            SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
             SAMPI_EACH
             {
                 V(m) in = V(ge)(v[k], low);
                 v[k] = V(keep)(in, v[k] - vp);
                 count = V(tally)(count, in);
+                sum[k % 2] += v[k];
+                square[k % 2] = V(fma)(v[k], v[k], square[k % 2]);
             }
-            SAMPI_EACH sum[k] += v[k];
-            SAMPI_EACH square[k] = V(fma)(v[k], v[k], square[k]);
         }
         m1 += V(widen_sum)(sum);
         m2 += V(widen_sum)(square);
     }
-    moment[0] = (double)V(hsumq)(V(pairs)(count));
+    moment[0] = (double)V(total)(count);
     moment[1] = V(hsum)(m1);
     moment[2] = V(hsum)(m2);
 }
@@ -2308,11 +2322,12 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
         V(m) in[4];
         V(take)(x + i, end - i, 4, v);
         SAMPI_EACH in[k] = V(ge)(v[k], lo);
-        if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; the next branch could not be foretold */
-        for (int k = 0; k < 4 && i < end; k++, i += SAMPI_W) {
+        if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
+        for (; i < end; i += SAMPI_W) {
+            V(f) one = V(next)(x + i, end - i);
             V(i) token = step + V(alli)((uint32_t)base + (uint32_t)i);
             if (id) token = end - i < SAMPI_W ? V(taili)(id + i, end - i) : V(loadi)(id + i);
-            kept += V(pack)(v[k], token, V(lt_and)(in[k], v[k], hi), x_out + kept, id_out + kept);
+            kept += V(pack)(one, token, V(lt_and)(V(ge)(one, lo), one, hi), x_out + kept, id_out + kept);
         }
     }
     return kept;
@@ -2338,35 +2353,34 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(i) count[4];
+    V(t) count[2] = { V(none)(), V(none)() };
     V(f) v[4];
-    SAMPI_EACH count[k] = V(alli)(0);
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
-        SAMPI_EACH count[k] = V(tally)(count[k], V(ge)(v[k], lo));
+        SAMPI_EACH count[k % 2] = V(tally)(count[k % 2], V(ge)(v[k], lo));
     }
-    return (size_t)V(hsumq)(V(pairs)((count[0] + count[1]) + (count[2] + count[3])));
+    return V(total)(count[0] + count[1]);
 }
 
-/* sampi_exp of the logits in l [2], half a vector at a time: a factor p in [0.7, 1.5] and a power of two; d = l - max,
-   clamped. -> lanes that are in doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
-SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * p, V(d) * power)
+/* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
+   doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
 {
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
-    V(d) f[4];
+    V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
     SAMPI_EACH d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
-    SAMPI_EACH power[k] = V(fmad)(d[k], log2e, shift);
-    SAMPI_EACH f[k] = V(fmad)(d[k], log2e, shift - power[k]);
-    SAMPI_EACH p[k] = V(fmad)(V(alld)(SAMPI_E8), f[k], V(alld)(SAMPI_E7));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E6));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E5));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E4));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E3));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E2));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(SAMPI_E1));
-    SAMPI_EACH p[k] = V(fmad)(p[k], f[k], V(alld)(1.0));
-    SAMPI_EACH power[k] = (V(d))(((V(q))power[k] + V(allq)(1023 + 40)) << 52);
+    SAMPI_EACH s[k] = V(fmad)(d[k], log2e, shift);
+    SAMPI_EACH f[k] = V(fmad)(d[k], log2e, shift - s[k]);
+    SAMPI_EACH e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
+    SAMPI_EACH e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
     if (!SAMPI_FUSED) SAMPI_EACH doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
 }
@@ -2400,16 +2414,16 @@ SAMPI_T static void V(redo)(const V(f) * l, float max, V(q) * w, V(q) * s)
 SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(q) * w, V(q) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT);
-    V(d) d[4], p[4], power[4];
-    V(q) doubt = V(exps)(l, V(alld)((double)max), d, p, power);
+    V(d) d[4], e[4];
+    V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
     SAMPI_EACH
     {
-        V(d) y = V(fmad)(p[k], power[k], one), t = y;
+        V(d) y = V(fmad)(e[k], V(alld)((double)SAMPI_ONE), one), t = y;
         w[k] = (V(q))y - (V(q))one;
         if (with_s) t = V(fmad)(one - y, d[k], one);
         if (with_s) s[k] = (V(q))t - (V(q))one;
         if (SAMPI_FUSED) continue;
-        doubt |= V(unsure)(p[k] * power[k], y - one);
+        doubt |= V(unsure)(e[k] * V(alld)((double)SAMPI_ONE), y - one);
         if (with_s) doubt |= V(unsure)((one - y) * d[k], t - one);
     }
 #if !SAMPI_FUSED
@@ -2432,13 +2446,13 @@ SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
 
 SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, float *p)
 {
-    const V(d) vmax = V(alld)((double)max), vz = V(alld)(z);
+    const V(d) vmax = V(alld)((double)max), vz = V(alld)(z / (double)SAMPI_ONE);
     V(f) l[2], out[2];
-    V(d) d[4], e[4], power[4];
+    V(d) d[4], e[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
-        V(q) doubt = V(exps)(l, vmax, d, e, power);
-        SAMPI_EACH e[k] = e[k] * power[k] / vz;
+        V(q) doubt = V(exps)(l, vmax, d, e);
+        SAMPI_EACH e[k] = e[k] / vz;
         for (int k = 0; k < 2; k++) out[k] = V(narrow)(e[2 * k], e[2 * k + 1]);
 #if !SAMPI_FUSED /* e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
         const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
@@ -2482,7 +2496,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
     V(q) z = V(allq)(0), s = z, above = z, w[4], ws[4];
-    V(i) count = V(alli)(0);
+    V(t) count = V(none)();
     V(f) x2[2], l[2];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
@@ -2493,7 +2507,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         if (with_s) SAMPI_EACH s += ws[k];
         if (with_above) SAMPI_EACH above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
     }
-    sums->n += (size_t)V(hsumq)(V(pairs)(count));
+    sums->n += V(total)(count);
     sums->z += V(hsumq)(z);
     sums->s += V(hsumq)(s);
     sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? V(hsumq)(z) : 0;
@@ -2516,9 +2530,8 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
    where q is 0: *far tells that there was one, and the sum is wrong. */
 SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, V(f) floor, bool *far)
 {
-    V(i) sum[4], seen = V(alli)(0), i4[4];
+    V(i) i4[4], seen = V(alli)(0), sum[2] = { seen, seen };
     V(f) v[4], t[4];
-    SAMPI_EACH sum[k] = V(alli)(0);
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
         SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
@@ -2529,13 +2542,14 @@ SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, 
         {
             V(i) minus = V(chord)(i4[k]);
             if (all)
-                sum[k] -= minus, seen |= i4[k];
+                sum[k % 2] -= minus, seen |= i4[k];
             else
-                sum[k] = V(sub_where)(sum[k], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)), minus);
+                sum[k % 2] = V(sub_where)(sum[k % 2], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)),
+                                          minus);
         }
     }
     *far |= all && V(any)(V(negative)(seen));
-    return V(hsumq)(V(pairs)(sum[0] + sum[1]) + V(pairs)(sum[2] + sum[3]));
+    return V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
 }
 
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
