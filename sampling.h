@@ -2035,7 +2035,7 @@ SAMPI_OP float V(hmax)(V(f) v)
     V(store)(lane, v);
     max = lane[0];
     for (int k = 1; k < SAMPI_W; k++)
-        if (!(lane[k] <= max)) max = lane[k];
+        if (lane[k] > max || lane[k] != lane[k]) max = lane[k]; /* a NaN stays */
     return max;
 }
 SAMPI_OP double V(hsum)(V(d) v)
