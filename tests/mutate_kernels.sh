@@ -1,6 +1,7 @@
 #!/bin/sh
-# Are test_fast.c and test_batch.c any good? Break one kernel of sampling.h at a time, in a copy, and see that the test
-# fails.
+# Are test_fast.c and test_batch.c any good? Break one thing of sampling.h at a time, in a copy, and see that the test
+# fails: the reference, the one body of the kernels (with one instruction set each), and the operations of each set's
+# vocabulary. WebAssembly's are left out here; what it shares with sse2 and generic is not.
 # Usage: mutate_kernels.sh [DIR]
 # CC is the compiler; ARM64_CC and QEMU are for the NEON kernels, which are left out without them.
 set -eu
@@ -11,58 +12,90 @@ arm64_cc=${ARM64_CC:-aarch64-linux-gnu-gcc}
 qemu=${QEMU:-qemu-aarch64}
 flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
 
-# test | function | what is wrong with it | sed's s command, within that function only
+# test | instruction set, none for what all share | function | what is wrong with it | sed's s command, within that function only: for an
+# operation of the vocabulary, in that set's part of it if it has the operation, else where it is shared
 list() {
     cat <<'END'
-fast|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
-fast|sampi_count_scalar|> instead of >=|s/>= least/> least/
-fast|sampi_collect_scalar|> instead of >=|s/>= least/> least/
-fast|sampi_load_avx2|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
-fast|sampi_lines_avx2|half a line dropped|s/v\[k\] = _mm256_max_ps(a, b)/v[k] = _mm256_max_ps(a, a)/
-fast|sampi_lines_avx2|no look for NaN in half a line|s/cmp_ps(a, b, _CMP_UNORD_Q)/cmp_ps(a, a, _CMP_UNORD_Q)/
-fast|sampi_pick_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fast|sampi_collect_avx2|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fast|sampi_mass_avx2|the tail lacks its last element|s/for (; i < n; i++) tail/for (; i + 1 < n; i++) tail/
-fast|sampi_envelope_add_avx2|a wrong shift|s/srli_epi32(k, 25)/srli_epi32(k, 24)/
-fast|sampi_exp_avx2|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
-fast|sampi_expf_avx2|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
-fast|sampi_load_avx512|the tail lacks its last element|s/(1u << left) - 1/(1u << (left - 1)) - 1/
-fast|sampi_two_lines_avx512|half a line dropped|s/max_ps(0xFFFF, low, high)/max_ps(0xFFFF, low, low)/
-fast|sampi_lines_avx512|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
-fast|sampi_pick_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fast|sampi_collect_avx512|> instead of >=|s/_CMP_GE_OQ/_CMP_GT_OQ/
-fast|sampi_count_avx512|a vector read twice|s/loadu_ps(x + i + 48)/loadu_ps(x + i + 32)/
-fast|sampi_mass_avx512|a wrong shift|s/in >> 8/in >> 7/
-fast|sampi_envelope_add_avx512|a wrong shift|s/k, 25)/k, 24)/
-fast|sampi_expf_avx512|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
-fast|sampi_load_neon|the tail lacks its last element|s/left > 2 ? x\[2\]/left > 3 ? x[2]/
-fast|sampi_lines_neon|a quarter of a line dropped|s/mask, i + 12)/mask, i + 8)/
-fast|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
-fast|sampi_collect_neon|> instead of >=|s/vcgeq_f32/vcgtq_f32/
-fast|sampi_envelope_neon|a wrong shift|s/vreinterpretq_u32_s32(k), 25/vreinterpretq_u32_s32(k), 24/
-batch|sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
-batch|sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
-batch|sampi_mask_kind|one clear bit in a tile is not seen|s/all &= mask\[i\]/all \&= mask[0]/
-batch|sampi_mask_kind|one set bit in a tile is not seen|s/any |= mask\[i\]/any |= mask[0]/
-batch|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
-batch|sampi_row8_avx2|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
-batch|sampi_row8_avx2|half of the f64 elements twice|s/x + i + 4)/x + i)/
-batch|sampi_row8_avx2|bf16 by a bit|s/cvtepu16_epi32(h), 16/cvtepu16_epi32(h), 15/
-batch|sampi_fetch_as_avx2|the row from its start|s/mask, at + i));/mask, i));/
-batch|sampi_fetch_as_avx2|the tail from the start of the row|s/mask, at + i);/mask, i);/
-batch|sampi_lines_avx2|even elements of bf16 twice|s/and_si256(h, .*)));/slli_epi32(h, 16));/
-batch|sampi_maxima_as_avx2|the mask's second half is not looked at|s/, half \/ 32)/, half \/ 64)/
-batch|sampi_row16_avx512|the mask's words are not moved|s/mask + i \/ 8, 2/mask + i \/ 32 * 4, 2/
-batch|sampi_row16_avx512|half of the f16 elements twice|s/x + i + 8)));/x + i)));/
-batch|sampi_row16_avx512|half of the f64 elements twice|s/(const double \*)x + i + 8/(const double *)x + i/
-batch|sampi_row16_avx512|bf16 without its mask|s/mask ? _mm512_mask_mov_ps(none, in, _mm512_castsi512_ps(wide)) ://
-batch|sampi_fetch_as_avx512|the row from its start|s/mask, at + i));/mask, i));/
-batch|sampi_two_lines_avx512|half a line of f16 twice|s/_mm_loadu_si128(a + 1)/_mm_loadu_si128(a)/
-batch|sampi_two_lines_avx512|odd elements of bf16 with the even ones behind them|s/and_si512(v, .*)));/or_si512(v, _mm512_set1_epi32(1)));/
-batch|sampi_maxima_as_avx512|the mask's second half is not looked at|s/, SAMPI_TILE \/ 32)/, SAMPI_TILE \/ 64)/
-batch|sampi_row4_neon|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
-batch|sampi_row4_neon|half of the f64 elements twice|s/x + i + 2)/x + i)/
-batch|sampi_fetch_as_neon|the row from its start|s/mask, at + i));/mask, i));/
+fast|scalar|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
+fast|scalar|sampi_count_scalar|> instead of >=|s/>= floor/> floor/
+fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
+fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
+fast|avx2|V(lines)|no look for NaN|s/\*nan |= .*;//
+fast|sse2|V(lines)|a part dropped|s/V(max)(part\[p\], part\[p + 1\])/part[p]/
+fast|avx512|V(lines)|lines out of order|s/k >= 4 ? k + 4 : k/k >= 4 ? k + 4 : k ^ 1/
+fast|avx2|V(maxima_as)|the end is not filled up|s/i + j < n ? sampi_element(x, dtype, mask, i + j)/i + j + 1 < n ? sampi_element(x, dtype, mask, i + j)/
+fast|avx512|V(take)|the tail lacks its last element|s/more < SAMPI_W ? more : SAMPI_W/more < SAMPI_W ? more - (more > 0) : SAMPI_W/
+fast|sse2|V(pad)|the tail lacks its last vector|s/left > at ?/left > at + SAMPI_W ?/
+fast|avx512|V(sweep_add)|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
+fast|sse2|V(sweep_add)|half of the sums lost|s/z\[k % 2\] += p\[k\]/z[0] += k % 2 ? z[1] : p[k]/
+fast|avx2|V(widen_sum)|one sum twice|s/v\[0\] + v\[1\]/v[0] + v[0]/
+fast|avx512|V(moments)|squares of half the lanes|s/square\[k % 2\] = V(fma)/if (k < 2) square[k % 2] = V(fma)/
+fast|avx2|V(fold)|the second line is left out|s/i = j + m/i = j + 2 * m/
+fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(V(ge)(one, lo), one, hi)/V(lt_and)(V(ge)(one, lo), lo, one)/
+fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)i/(uint32_t)i/
+fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)end)/
+fast|sse2|V(count)|a vector left out|s/SAMPI_EACH count/for (int k = 0; k < 3; k++) count/
+fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
+fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
+fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
+fast|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
+fast|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
+fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
+fast|avx512|V(probs)|masked elements are kept|s/-FLT_MAX/-INFINITY/
+fast|avx2|V(mass)|the tail lacks its upper half|s/if (n - i > half)/if (n - i > half + 1)/
+fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
+fast|avx512|V(sums)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
+fast|avx2|V(tile)|> instead of >=|s/V(ge)(v\[k\], floor)/V(ge)(floor, v[k])/
+fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
+fast|avx2|V(scale)|masked elements are clamped|s/V(select)(V(ge)(v, low), l, v)/l/
+fast|avx512|V(tail)|the tail lacks its last element|s/V(first)(n)/V(first)(n - 1)/
+fast|avx512|V(taili)|the tail lacks its last id|s/V(first)(left)/V(first)(left - 1)/
+fast|avx512|V(chord)|a wrong shift|s/k >> 25/k >> 24/
+fast|avx512|V(columns)|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
+fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
+fast|avx512|V(widen)|one half twice|s/half ? high/half ? low/
+fast|avx512|V(parts)|half a line twice|s/i + 8 \* k/i/
+fast|avx2|V(first)|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
+fast|avx2|V(tailq)|the tail lacks its last weight|s/V(first)(left)/V(first)(left - 1)/
+fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
+fast|avx2|V(columns)|lines out of order|s/v\[1\], 0x20)/v[1], 0x30)/
+fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/
+fast|avx2|V(widen)|one half twice|s/half ? .* : _mm256_cast/half > 1 ? _mm256_extractf128_ps(v, 1) : _mm256_cast/
+fast|sse2|V(shift)|a power too large|s/V(alli)(158)/V(alli)(159)/
+fast|sse2|V(narrow)|one half twice|s/_mm_cvtpd_ps(b)/_mm_cvtpd_ps(a)/
+fast|sse2|V(columns)|lines out of order|s/0, 4, 1, 5/0, 5, 1, 4/
+fast|sse2|V(pack)|kept lanes are overwritten|s/n += in\[k\] != 0/n += in[k] == 0/
+fast|sse2|V(tail)|the tail lacks its last element|s/n > 2 ? p\[2\]/n > 3 ? p[2]/
+fast|neon|V(trunc)|signed, so that nothing is far|s/vcvtq_u32_f32(v)/(V(i))vcvtq_s32_f32(v)/
+fast|neon|V(chord)|a wrong shift|s/k >> 25/k >> 24/
+fast|neon|V(columns)|a line twice|s/v\[2\], v\[3\]/v[2], v[2]/
+fast|neon|V(fmad)|the sum is left out|s/vfmaq_f64(c, a, b)/vmulq_f64(a, b)/
+fast|generic|V(max)|the smaller one|s/a > b/a < b/
+fast|generic|V(trunc)|what is far is not marked|s/0x80000000u/0u/
+fast|generic|V(shift)|no end of the shift|s/ & (V(i))(n < 32)//
+fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
+fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
+batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
+batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
+batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
+batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
+batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
+batch|avx2|V(fetch_as)|the row from its start|s/mask, at + i));/mask, i));/
+batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
+batch|avx512|V(maxima_as)|the mask's second half is not looked at|s/group \/ 32)/group \/ 64)/
+batch|avx2|V(allowed)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
+batch|avx2|V(row)|half of the f64 elements twice|s/x + i + SAMPI_W \/ 2)/x + i)/
+batch|avx2|V(row)|bf16 by a bit|s/<< 16/<< 15/
+batch|avx2|V(parts)|even elements of bf16 twice|s/both & V(alli)(0xFFFF0000u)/both << 16/
+batch|avx512|V(row)|the mask's words are not moved|s/mask + i \/ 8, 2/mask + i \/ 32 * 4, 2/
+batch|avx512|V(eight)|bf16 by a bit|s/h), 16/h), 15/
+batch|avx512|V(eight)|f16 and bf16 without their mask|s/mask ? _mm256_mask_mov_ps(none, in, v) ://
+batch|avx512|V(parts)|odd elements of bf16 with the even ones behind them|s/both & V(alli)(0xFFFF0000u)/both | V(alli)(1)/
+batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
+batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/
+batch|sse2|V(f16)|infinity is a number|s/ + (bias & special)//
+batch|sse2|V(u16)|four elements late|s/_mm_unpacklo_epi16/_mm_unpackhi_epi16/
+batch|neon|V(f16)|as bf16|s/vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))/(V(f))(V(u16)(p) << 16)/
 END
 }
 
@@ -96,6 +129,31 @@ run() {
     fi
 }
 
+# The header with function $2 changed by $3. An operation, V(name) here, stands in its set's part of the vocabulary,
+# which begins with "#if SAMPI_PASS ==" or "#elif" and its name, or behind these parts.
+change_function() {
+    awk -v isa="$1" -v name="$2" '
+        /^#(if|elif) SAMPI_PASS == SAMPI_PASS_/ { part = tolower($NF); sub("sampi_pass_", "", part) }
+        /^#else \/\* generic/ { part = "generic" }
+        /^\/\* ---- vectors of four/ { part = "" }
+        { line[NR] = $0; from[NR] = part }
+        /^[A-Za-z]/ && !/;$/ {
+            head = $0
+            sub("[{].*", "", head) # what is called behind it is not defined there
+            if (!index(head, " " name "(") && !index(head, "*" name "(")) next
+            if (from[NR] == "" && !shared) shared = NR
+            if (from[NR] == isa && !own) own = NR
+        }
+        END {
+            first = own ? own : shared
+            last = first
+            if (line[first] !~ /[}]$/) while (++last < NR && line[last] !~ /^( *[{].*)?[}]$/);
+            print first "," last
+        }' sampling.h > "$dir/where"
+    sed "$(cat "$dir/where") { $3
+    }" sampling.h
+}
+
 have_neon=no
 command -v "$arm64_cc" > /dev/null && command -v "$qemu" > /dev/null && have_neon=yes
 
@@ -119,26 +177,24 @@ run fast "$dir/contracted" || fail "the test fails with -ffp-contract=fast, see 
 list > "$dir/list"
 caught=0
 left_out=
-while IFS='|' read -r test function what change; do
-    isa=${function##*_}
-    case $isa in scalar | avx2 | avx512 | neon) ;; *) isa= ;; esac # what they share
+while IFS='|' read -r test isa function what change; do
     if [ "$isa" = neon ] && [ $have_neon = no ]; then
         left_out="$left_out $function"
         continue
-    elif [ "$isa" != neon ] && ! grep -q "rows .* $isa" "$dir/good_fast.log"; then
+    elif [ "$isa" != neon ] && [ "$isa" != generic ] && ! grep -q "rows .* $isa" "$dir/good_fast.log"; then
         left_out="$left_out $function"
         continue
     fi
-    header=$dir/$function.h
-    sed "/^[A-Za-z].* $function(/,/^}/ $change" sampling.h > "$header"
+    header=$dir/mutant.h
+    change_function "$isa" "$function" "$change" > "$header"
     ! cmp -s sampling.h "$header" || fail "sed finds nothing to change in $function ($what)"
     more=
     [ "$isa" != neon ] || more=neon
-    build "$test" "$header" "$dir/$function" $more
-    ! run "$test" "$dir/$function" "$isa" || fail "NOT CAUGHT: $function, $what"
-    by=$(sed -n '/^[a-z0-9_]*$/h; $ { x; p; }' "$dir/$function.log")
-    echo "mutate: $function, $what: caught by $by"
-    rm -f "$dir/$function"
+    [ "$isa" != generic ] || more=-DSAMP_NO_SIMD
+    build "$test" "$header" "$dir/mutant" $more
+    ! run "$test" "$dir/mutant" "$isa" || fail "NOT CAUGHT: $isa $function, $what"
+    by=$(sed -n '/^[a-z0-9_]*$/h; $ { x; p; }' "$dir/mutant.log")
+    echo "mutate: $isa $function, $what: caught by $by"
     caught=$((caught + 1))
 done < "$dir/list"
 

@@ -7,12 +7,15 @@
 
 enum { N = 3000, DRAWS = 40 };
 
-static const char *const names[] = { "scalar", "avx2", "avx512", "neon" };
+/* the best one last */
+static const char *const names[] = { "scalar", "generic", "sse2", "avx2", "avx512", "neon", "wasm" };
 
 /* What this CPU should offer, asked another way than the library does. */
 static bool offered(const char *name)
 {
-#if defined(__x86_64__)
+#if defined(SAMP_NO_SIMD)
+    if (!strcmp(name, "generic")) return true;
+#elif defined(__x86_64__)
     __builtin_cpu_init();
     bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
                 __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
@@ -20,6 +23,7 @@ static bool offered(const char *name)
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
     if (!strcmp(name, "avx2")) return avx2;
     if (!strcmp(name, "avx512")) return avx512;
+    if (!strcmp(name, "sse2")) return true;
 #elif defined(__aarch64__)
     if (!strcmp(name, "neon")) return true;
 #endif
@@ -40,6 +44,19 @@ static void first_use_takes_the_best(void **state)
     assert_text(samp_isa_name(), best());
     assert_text(samp_isa_name(), best());
     print_message("instruction set: %s\n", samp_isa_name());
+}
+
+static void the_list_names_those_offered(void **state)
+{
+    int n = 0;
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++)
+        if (offered(names[i])) assert_text(samp_isa_list(n++), names[i]);
+    assert_null(samp_isa_list(n));
+    assert_null(samp_isa_list(n + 1));
+    assert_text(samp_isa_list(n - 1), best());
+    assert_text(samp_isa_list(0), "scalar");
+    assert_null(samp_isa_list(-1));
 }
 
 static void those_offered_can_be_forced(void **state)
@@ -65,8 +82,8 @@ static void those_offered_can_be_forced(void **state)
 
 static void others_are_refused(void **state)
 {
-    static const char *const none[] = { "",     "AVX2",  "avx",     "avx2 ", " avx2", "avx5",   "avx5122", "sse2",
-                                        "NEON", "neon2", "scalar0", "scala", "best",  "(null)", "sve" };
+    static const char *const none[] = { "",     "AVX2",  "avx",     "avx2 ", " avx2", "avx5",   "avx5122", "sse",
+                                        "NEON", "neon2", "scalar0", "scala", "best",  "(null)", "sve",     "sse4" };
     (void)state;
     for (size_t k = 0; k < TEST_COUNT(names); k++) {
         if (!offered(names[k])) continue;
@@ -165,7 +182,7 @@ typedef struct worker {
 /* Odd workers only sample, even ones force as they go. All find some valid choice at any time. */
 static void *work(void *arg)
 {
-    static const char *const changing[] = { "avx2", NULL, "scalar", "avx512", "neon", NULL };
+    static const char *const changing[] = { "avx2", NULL, "scalar", "avx512", "sse2", "neon", NULL };
     worker *w = (worker *)arg;
     for (int i = 0; i < N_CHAINS; i++) draw(i, changing, w->number % 2 ? 0 : TEST_COUNT(changing), w->out[i]);
     for (int i = 0; i < 20000; i++) {
@@ -200,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(first_use_takes_the_best),
+        cmocka_unit_test(the_list_names_those_offered),
         cmocka_unit_test(those_offered_can_be_forced),
         cmocka_unit_test(others_are_refused),
         cmocka_unit_test(the_list_has_those_offered),
