@@ -2,15 +2,14 @@
 
 CC ?= cc
 CXX ?= c++
-CFLAGS ?= -O2 -g
+CFLAGS ?= -O2
 ARGS ?=
 
 B := build
 WARN := -Wall -Wextra -Wpedantic
 C11 := -std=c11 $(WARN) -I.
-TESTS := $(patsubst tests/%.c,%,$(wildcard tests/test_*.c))
-OMP_TESTS := test_batch_omp test_batch_omp_clang
-TEST_DEPS := sampling.h $(wildcard tests/*.h tests/data/* tests/fuzz/*.h bench/*.h)
+JOBS ?= $(shell nproc 2> /dev/null || echo 2)
+TEST_DEPS := sampling.h $(wildcard tests/*.h tests/data/* bench/*.h)
 # asked when a recipe runs: make deps may just have installed one
 COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; done)
 
@@ -33,28 +32,58 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # ---------------------------------------------------------------------------------------------------- tests
 
+# Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
+# slow ones come first, so that nothing is left to wait for at the end.
+INSIDE := test_fast test_batch test_state test_math test_rng
+LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
+TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
+RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp_clang/test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
+# What it all takes, compilers included, in seconds of one core, and what the longest program takes (measured; a new machine
+# may take twice that)
+TEST_SECONDS := 200
+TEST_LEAST := 50
+
 ## test: build and run the tests, installing what they need
-test: need-deps run-tests test-gpu-host test-compile test-namespace test-demo
+test:
+	@sh tests/deps.sh check test || sh tests/deps.sh install test
+	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
+	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-gpu-host test-demo test-namespace test-headers
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
-run-tests: $(TESTS:%=$(B)/%.passed) $(OMP_TESTS:%=$(B)/%.passed)
+run-tests: $(RUNS)
 
 $(B)/%.passed: $(B)/%
-	@echo "== $*"
 	@./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
-	@sed -n 's/^\[==========\] //p' $(B)/$*.log | tail -n 1
+	@echo "== $*: $$(sed -n 's/^\[==========\] //p' $(B)/$*.log | tail -n 1)"
 	@touch $@
 
-$(B)/test_%: tests/test_%.c $(TEST_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) $< -o $@ -lcmocka -lm -lpthread
+# One kind of build: its folder, its compiler and flags.
+define kind
+$(1)/library.o: tests/library.c tests/heap.h tests/inside.h sampling.h | $(1)
+	$(2) $(C11) -c $$< -o $$@
 
-# the same with threads in the library: gcc's OpenMP and clang's
-$(B)/test_%_omp: tests/test_%.c $(TEST_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
+$(LINKED:%=$(1)/%): $(1)/%: tests/%.c $(1)/library.o $(TEST_DEPS)
+	$(2) $(C11) $$< $(1)/library.o -o $$@ -lcmocka -lm -lpthread
 
-$(B)/test_%_omp_clang: tests/test_%.c $(TEST_DEPS) | $(B)
-	clang $(CFLAGS) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
+$(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1)
+	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
+endef
+
+SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+# -O1 compiles in half the time where the code that users compile is not what matters
+$(B)/test_state $(B)/test_math $(B)/test_rng: CFLAGS := -O1
+KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
+$(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
+$(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
+$(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
+$(eval $(call kind,$(B)/san,gcc $(SANITIZE)))
+$(eval $(call kind,$(B)/san_omp,gcc $(SANITIZE) -fopenmp))
+
+## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
+test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@CC="$(CC)" CXX="$(CXX)" sh tests/compile.sh $(B)/headers quick
 
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
 test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -76,48 +105,61 @@ test-readme: tests/readme.sh README.md sampling.h | $(B)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
-## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
-test-sanitize: $(TESTS:%=$(B)/san/%) $(B)/san/test_batch_omp
-	@set -e; for t in $(TESTS) test_batch_omp; do echo "== $$t (sanitizers)"; \
-	  ./$(B)/san/$$t > $(B)/san/$$t.log 2>&1 || { tail -n 60 $(B)/san/$$t.log; exit 1; }; done
+# The tests that play a part in make test, in full.
+FULL := test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state
+test-full: $(FULL:%=$(B)/%.full)
 
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(B)/%.full: $(B)/%
+	@SAMP_TEST_FULL=1 ./$< > $(B)/$*.full.log 2>&1 || { cat $(B)/$*.full.log; exit 1; }
+	@echo "== $* (in full): $$(sed -n 's/^\[==========\] //p' $(B)/$*.full.log | tail -n 1)"
+	@touch $@
 
-$(B)/san/test_%: tests/test_%.c $(TEST_DEPS) | $(B)/san
-	gcc $(SANITIZE) $(C11) $< -o $@ -lcmocka -lm -lpthread
+# Under the sanitizers and valgrind the slow tests play fewer cases; ci-long has them all.
+SLOW := test_fast test_batch test_operator test_kv test_alloc test_reference test_state test_stats test_verify
 
-$(B)/san/test_%_omp: tests/test_%.c $(TEST_DEPS) | $(B)/san
-	gcc $(SANITIZE) $(C11) -fopenmp $< -o $@ -lcmocka -lm -lpthread
+## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer, the slow ones in short
+test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
+$(SLOW:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 
-## test-valgrind: all tests under valgrind (without OpenMP, whose threads stay and count as lost memory)
-test-valgrind: $(TESTS:%=$(B)/%)
-	@set -e; for t in $(TESTS); do echo "== $$t (valgrind)"; \
-	  SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$(B)/$$t > $(B)/$$t.vg 2>&1 \
-	    || { tail -n 60 $(B)/$$t.vg; exit 1; }; done
+## test-sanitize-long: the slow ones in full
+test-sanitize-long: $(SLOW:%=$(B)/san/%.full) $(B)/san_omp/test_batch.full
+
+$(B)/%.checked: $(B)/%
+	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
+	@echo "== $* (sanitizers) $(MODE)"
+	@touch $@
+
+## test-valgrind: all tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
+test-valgrind: $(TESTS:%=$(B)/%.valgrind)
+
+$(B)/%.valgrind: $(B)/%
+	@SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$< > $(B)/$*.vg 2>&1 || { tail -n 60 $(B)/$*.vg; exit 1; }
+	@echo "== $* (valgrind)"
+	@touch $@
 
 ## test-arm64: the fast path, batches and the arithmetic on arm64 (Debian's cross compiler, qemu-user)
-test-arm64: tests/test_fused.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) | $(B)
-	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fused.c -o $(B)/fused_arm64 -lm -lpthread
+test-arm64: tests/test_fast.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) | $(B)
+	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_arm64 -lm -lpthread
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_batch.c -o $(B)/batch_arm64 -lm -lpthread
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
-	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fused_arm64 $(if $(ARGS),$(ARGS),random_chains)
+	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
 	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
 
 ## test-flags: the same tokens whatever the user's flags: the fast path with contraction and -march=native
-test-flags: tests/test_fused.c $(TEST_DEPS) | $(B)
+test-flags: tests/test_fast.c $(TEST_DEPS) | $(B)
 	@set -e; for c in $(COMPILERS); do \
-	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fused.c -o $(B)/fused_flags -lm -lpthread; \
-	  SAMP_TEST_QUICK=1 ./$(B)/fused_flags > $(B)/fused_flags.log || { tail -n 20 $(B)/fused_flags.log; exit 1; }; \
+	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
+	  SAMP_TEST_QUICK=1 ./$(B)/fast_flags > $(B)/fast_flags.log || { tail -n 20 $(B)/fast_flags.log; exit 1; }; \
 	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
 
 ## test-mutants: the tests of the fast path catch broken kernels
-test-mutants: tests/mutate_kernels.sh tests/test_fused.c $(TEST_DEPS) | $(B)
+test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh
 
-## test-fused-long: 100,000 random chains, fast path against definition
-test-fused-long: $(B)/test_fused
-	SAMP_TEST_CASES=100000 ./$(B)/test_fused 'test_random_chains*' | grep -v RUN
+## test-fast-long: 300,000 other random chains than those of make test, fast path against definition
+test-fast-long: $(B)/test_fast
+	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'test_random_chains*' | grep -v RUN
 
 ## fuzz-regress: both executors over the fuzzer's corpus and 20,000 random inputs
 fuzz-regress: tests/fuzz/fuzz_chain.c tests/fuzz/driver.c $(TEST_DEPS) | $(B)
@@ -138,9 +180,22 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
+# The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
+CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-math test-flags parity-small fuzz-regress test-readme toc budget
+CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-fast-long parity
+
 ## ci: what .ci/run adds to make test
-ci: test-readme test-math test-flags test-arm64 test-sanitize test-valgrind parity-small ci-gpu
+ci: run-tests test-gpu-host
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI:%=timed/%)
 	@echo "make ci: all passed"
+
+## ci-long: what takes hours: all broken kernels are caught, the slow tests in full under the sanitizers, a million tokens
+ci-long: run-tests
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(CI_LONG:%=timed/%)
+	@echo "make ci-long: all passed"
+
+timed/%:
+	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
 
 # ---------------------------------------------------------------------------------------------------- gpu
 
@@ -150,7 +205,7 @@ OFFLOAD_FLAGS = -fopenmp -ffp-contract=off -fno-pie -no-pie -foffload=$(OFFLOAD)
                 -foffload-options=$(OFFLOAD)=$(OFFLOAD_ARCH) -foffload-options=-lm
 GPU := $(B)/gpu
 PTX := $(GPU)/ptx_emulator
-GPU_DEPS := sampling_gpu.h sampling.h tests/fuzz/case.h
+GPU_DEPS := sampling_gpu.h sampling.h tests/case.h tests/floats.h tests/source.h
 
 ## gpu: tests and benchmark for a GPU, into build/gpu with all they need at run time (OFFLOAD=amdgcn-amdhsa for AMD)
 gpu: $(GPU)/test_gpu $(GPU)/bench_gpu
@@ -189,16 +244,24 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	 ./$(GPU)/cuda_interop
 
 ## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
-test-gpu-host: $(GPU)/host $(GPU)/host_short
-	@set -e; for mode in "host host" "host_short host" "host cpu"; do set -- $$mode; \
-	  SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} ./$(GPU)/$$1 $$2 > $(GPU)/$$1.log || { cat $(GPU)/$$1.log; exit 1; }; \
-	  echo "== test_gpu $$mode: $$(sed -n 's/^  random batches: //p' $(GPU)/$$1.log)"; done
+test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed
+
+# make ci plays 2000 cases
+test-gpu-full: $(GPU)/host $(GPU)/host_short
+	@$(MAKE) --no-print-directory -B -o $(GPU)/host -o $(GPU)/host_short test-gpu-host SAMP_TEST_FULL=1
+
+# a program, and where it is to work
+$(GPU)/%.passed: $(GPU)/host $(GPU)/host_short
+	@SAMP_TEST_CASES=$${SAMP_TEST_CASES:-$(if $(SAMP_TEST_FULL),2000,500)} ./$(GPU)/$(basename $*) $(patsubst .%,%,$(suffix $*)) > $(GPU)/$*.log \
+	  || { cat $(GPU)/$*.log; exit 1; }
+	@echo "== test_gpu $*: $$(sed -n 's/^  random batches: //p' $(GPU)/$*.log)"
+	@touch $@
 
 $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm -lpthread
+	$(CC) -O1 $(C11) $< -o $@ -lm -lpthread
 
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
-	$(CC) $(CFLAGS) $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
+	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
 
 ## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
@@ -243,7 +306,7 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 # ---------------------------------------------------------------------------------------------------- benchmarks
 
-BENCH_DEPS := bench/bench.h sampling.h tests/data/real_rows.f16
+BENCH_DEPS := bench/bench.h tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16
 
 ## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
 bench: $(B)/bench
@@ -303,12 +366,9 @@ $(B)/wasm/%_simd.wasm: tests/ports/%.c sampling.h | $(B)/wasm
 
 # ---------------------------------------------------------------------------------------------------- tools
 
-## deps: install what the tests need (Debian packages, with sudo if not root)
+## deps: install what make ci needs (Debian packages, with sudo if not root; make test installs its own)
 deps:
-	@sh tests/deps.sh install
-
-need-deps:
-	@sh tests/deps.sh check || sh tests/deps.sh install
+	@sh tests/deps.sh install ci
 
 ## toc: the tables of contents are true, sections begin with a paragraph, functions fit a screen; shares of comment
 toc:
@@ -320,15 +380,15 @@ budget: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/fuzz/*.c tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
 
 ## clean: remove build/
 clean:
 	rm -rf $(B)
 
-$(B) $(B)/san $(B)/wasm $(GPU):
+$(KINDS) $(GPU) $(B)/wasm:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
-        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fused-long fuzz-regress fuzz \
-        test-sanitize test-valgrind parity parity-small ci bench bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps need-deps format clean
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
+        gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu ci-gpu test-fast-long fuzz-regress fuzz \
+        test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps format clean

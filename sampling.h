@@ -2890,7 +2890,9 @@ typedef struct sampi_order {
 
 static const sampi_order SAMPI_BY_LOGIT = { NULL, 0.0, 0.0 };
 
-static bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
+/* Does a come before b? The only comparison of candidates that there is: sorts, heaps and argmax all ask it, for every
+   candidate, so a call would be a third of their time. */
+SAMPI_INLINE bool sampi_before(const sampi_order *order, const samp_token_data *a, const samp_token_data *b)
 {
     if (order->score) {
         double x = order->score(order, a), y = order->score(order, b);
@@ -2966,7 +2968,7 @@ static size_t sampi_partition(const sampi_order *order, samp_token_data *d, size
 
 /* Quicksort that leaves out what lies behind k: afterwards d[0 .. k) are the first k in order, the others somehow
    behind them. `depth` bounds the bad cases: so many partitions one inside the other before the heap takes over.
-   sampi_sort calls it, and the GPU's host for the rows that are sorted there. */
+   sampi_sort calls it, and the GPU's host for candidates that come back in another order. */
 static void sampi_sort_part(const sampi_order *order, samp_token_data *d, size_t n, size_t k, int depth)
 {
     while (n > 16) {
@@ -2991,6 +2993,7 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     cur->selected = -1;
 }
 
+/* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
 static void sampi_sort_all(samp_token_data_array *cur) { sampi_sort(&SAMPI_BY_LOGIT, cur, cur->size); }
 
 /* A monotone change of the logits (a temperature, masking those below something) keeps the order, but may have made
@@ -3100,15 +3103,16 @@ static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
    (1) in order, or all of them. The caller says with min_keep whether masked tokens count: in llama.cpp they do. */
 static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t min_keep)
 {
-    size_t count = 0, kept = 0;
-    for (size_t i = 0; i < cur->size; i++) count += (double)cur->data[i].logit >= floor;
+    samp_token_data *d = cur->data;
+    size_t n = cur->size, count = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) count += (double)d[i].logit >= floor;
     if (count < min_keep || count == 0) {
         if (min_keep == 0) min_keep = 1;
-        sampi_cut_to_first(cur, min_keep < cur->size ? min_keep : cur->size);
+        sampi_cut_to_first(cur, min_keep < n ? min_keep : n);
         return;
     }
-    for (size_t i = 0; i < cur->size; i++)
-        if ((double)cur->data[i].logit >= floor) cur->data[kept++] = cur->data[i];
+    for (size_t i = 0; i < n; i++)
+        if ((double)d[i].logit >= floor) d[kept++] = d[i];
     sampi_resize(cur, kept);
 }
 
@@ -3177,14 +3181,14 @@ typedef struct sampi_io sampi_io;   /* >>state */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
-      SAMPI_KEEPS_P, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
       s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
@@ -3196,25 +3200,25 @@ typedef struct sampi_io sampi_io;   /* >>state */
       SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
-      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
-      0, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
     X(XTC, "xtc", 2, 'x', "xtc", \
-      0, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
+      SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
     X(TEMP, "temp", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
     X(SOFTMAX, "softmax", 0, 0, "", \
-      SAMPI_ONLY_SHOWS, false, &SAMPI_NO_HOOKS, \
+      SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
@@ -3254,7 +3258,9 @@ enum {
     SAMPI_TAKES_FLOOR = 16, /* its fast function knows a dense row's floor; the others get it compact */
     SAMPI_ONLY_SHOWS = 32,  /* changes nobody's chance: the fast path leaves it out */
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
-    SAMPI_IF_ON = 128       /* in the default order only if its values switch it on */
+    SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
+    SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
+    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -3767,12 +3773,14 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
+/* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
 static void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
     s->u.bias.from = NULL;
 }
 
+/* The new logit of a token that was not masked. */
 static float sampi_bias_change(float l, float bias) { return sampi_masked(bias) ? bias : sampi_finite(l + bias); }
 
 /* Not by sampi_patch: a token may be there twice, then both biases are added, in the list's order, rounding each. */
@@ -3790,8 +3798,10 @@ static int sampi_logit_bias_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- penalties: part 0 is the window, part 1 the tokens in it, sorted, with how often each is there ---- */
 
+/* [u.penalties.n], room for a whole window. Saved states and the GPU's host read it as well. */
 static sampi_count *sampi_penalties_list(const sampi_sampler *s) { return (sampi_count *)sampi_part(s, 1); }
 
+/* An empty window. The parts keep their old contents, which the sizes leave out. */
 static void sampi_penalties_reset(sampi_sampler *s)
 {
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
@@ -3836,7 +3846,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* ---- dry ("don't repeat yourself") ----
-   A token that would make the end of the text repeat something longer than `allowed` tokens loses multiplier *
+   A token that would lengthen a repetition of `allowed` tokens or more at the end of the text loses multiplier *
    base^(length - allowed). Parts: 0 the window; 1 room for the list of such tokens; 2 room for the lengths; 3 tails,
    then heads.
 
@@ -3847,6 +3857,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
 #define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
 #define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
+/* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
 {
     size_t n = strlen(text);
@@ -3889,6 +3900,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     return n_out;
 }
 
+/* Is there a part within a text? Both may hold any bytes, zeros too, so this is not strstr. */
 static bool sampi_contains(const char *text, size_t n, const char *part, size_t n_part)
 {
     for (size_t i = 0; i + n_part <= n; i++)
@@ -3896,6 +3908,7 @@ static bool sampi_contains(const char *text, size_t n, const char *part, size_t 
     return false;
 }
 
+/* One more head, written only if there is a list to write to; returns how many there are then. */
 static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int32_t tail)
 {
     if (heads) {
@@ -3954,6 +3967,7 @@ static void sampi_dry_build(sampi_sampler *s)
 
 static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
 
+/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
 static void sampi_dry_accept(sampi_sampler *s, samp_token token)
 {
     sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
@@ -4050,6 +4064,7 @@ static float sampi_dry_fall(const sampi_sampler *s, const sampi_count *entry)
     return (float)((double)s->u.dry.multiplier * factor);
 }
 
+/* As sampi_patch wants it; the fast path applies it to the tokens of the list alone. */
 static float sampi_dry_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
     return sampi_masked(l) ? l : sampi_finite(l - sampi_dry_fall(s, entry));
@@ -4074,6 +4089,7 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     return n_list;
 }
 
+/* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
 static int sampi_dry_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -4145,6 +4161,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
     return (double)n_sigma * sampi_sigma_of(n, sum, squares, scale);
 }
 
+/* Mask what is farther below the maximum than n standard deviations. The array keeps its size, and p is not set. */
 static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
@@ -4155,6 +4172,7 @@ static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The cheapest cut: no probability is needed, so p is not set. */
 static int sampi_top_k_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t k = (size_t)s->u.top_k.k, n = sampi_unmasked(cur);
@@ -4180,6 +4198,7 @@ typedef struct sampi_bends {
     uint64_t w[2];
 } sampi_bends;
 
+/* The array must be sorted and have two candidates; it must not change during the walk. */
 static void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
@@ -4221,6 +4240,7 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
     return sums->n;
 }
 
+/* p is set for all before the cut, so it is the probability among all tokens. */
 static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4243,6 +4263,7 @@ static double sampi_typical_score(const sampi_order *order, const samp_token_dat
     return fabs((order->max - (double)d->logit) - order->mean);
 }
 
+/* More than p, so one unit of mass above the share rounded down. */
 static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4255,6 +4276,7 @@ static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* p at least, so the share rounded up. */
 static int sampi_top_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4300,7 +4322,7 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 /* ---- xtc, "exclude top choices" ---- */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
-static bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+SAMPI_INLINE bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
@@ -4380,6 +4402,7 @@ static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
     return sampi_dynamic_temp(s->u.temp.t, s->u.temp.delta, s->u.temp.exponent, sums);
 }
 
+/* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
 static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
@@ -4394,9 +4417,9 @@ static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* =============================================================================================== >>selection
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
-   leaves in cur->selected the index of its candidate, and p of all that are left. Of the sampler apply changes
-   mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted (s->now.pending,
-   pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
+   leaves in cur->selected the index of its candidate, and (but for greedy) p of all that are left. Of the sampler
+   apply changes mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted
+   (s->now.pending, pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
 
    The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
    draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
@@ -4405,6 +4428,7 @@ static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
    The one thing to know: a draw goes by ascending id, whatever order the array is in. The order would depend on which
    samplers have sorted, and the fast path, which does not sort, could not give the same token. */
 
+/* For users who want p and the order, not a token: it selects nothing. */
 static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4414,6 +4438,7 @@ static int sampi_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* No p: nothing needs it, and it would cost a pass of exps. */
 static int sampi_greedy_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4465,6 +4490,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
     return i;
 }
 
+/* As sampi_mass wants it. */
 static uint64_t sampi_envelope_mass(const void *max, const samp_token_data *d)
 {
     return sampi_envelope(*(const float *)max, d->logit);
@@ -4585,6 +4611,7 @@ static sampi_sums sampi_select(const sampi_sampler *s, samp_token_data_array *cu
     return sums;
 }
 
+/* All of it is the draw; adaptive_p with a target below 0 is the same. */
 static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_select(s, cur);
@@ -4597,6 +4624,7 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
    is at most mu. Then it draws, and mu moves against the error, in apply already and not in accept, as in llama.cpp.
    */
 
+/* When a sampler is made and by samp_reset: of both versions. */
 static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mirostat.tau; }
 
 /* mu follows the surprise of the chosen token: d = max - l, z over the tokens kept. Without a sampler, for the GPU.
@@ -4654,6 +4682,7 @@ static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, si
     return sampi_zipf_size(zipf, s->u.mirostat.n_vocab, s->now.mu, n);
 }
 
+/* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
 static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
@@ -4678,6 +4707,7 @@ static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
     return sampi_surprise_floor(s->now.mu, max, z);
 }
 
+/* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
 static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
@@ -4690,6 +4720,7 @@ static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
    where p is the aim, and a token is drawn by these. What it learns from is the token that is accepted, if that is
    the one it had selected: apply notes it (pending), accept adds it to a decaying average (sum / total). */
 
+/* As if tokens of the target's probability had been chosen for ever: the first aim is the target. */
 static void sampi_adaptive_p_reset(sampi_sampler *s)
 {
     s->u.adaptive.sum = s->u.adaptive.target / (1.0f - s->u.adaptive.decay);
@@ -4724,14 +4755,16 @@ static float sampi_adaptive_p_logit(float p, float aim)
 static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 {
     float aim = sampi_adaptive_p_aim(s);
+    samp_token_data *d = cur->data;
     for (size_t i = 0; i < cur->size; i++) {
-        samp_token_data *d = &cur->data[i];
-        float l = d->logit;
-        if (!sampi_masked(l)) d->logit = sampi_adaptive_p_logit(d->p, aim);
-        d->p = l;
+        float l = d[i].logit;
+        if (!sampi_masked(l)) d[i].logit = sampi_adaptive_p_logit(d[i].p, aim);
+        d[i].p = l;
     }
 }
 
+/* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
+   and for whoever looks at p. */
 static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
@@ -4778,8 +4811,11 @@ typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
 
+/* The probability of a logit. Recomputed wherever llama.cpp would read p: it is the same expression of the same
+   floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
+/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -4866,6 +4902,7 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
 /* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
+/* As llama.cpp did it before it dropped the sampler. */
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -4889,6 +4926,7 @@ static double sampi_llama_typical_score(const sampi_order *order, const samp_tok
     return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
 }
 
+/* The running sum is in the order of the scores, and must exceed the share. */
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_softmax(cur, true);
@@ -4907,6 +4945,7 @@ static int sampi_llama_top_p(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* The cut is by logit, as in the canonical arithmetic, with logf's last bit and a sum in float. */
 static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     float floor = cur->data[sampi_argmax(cur)].logit + logf(s->u.cut.p);
@@ -4981,6 +5020,7 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 
 /* ---- selection ---- */
 
+/* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -5040,6 +5080,7 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
+/* All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be rearranged here. */
 static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *d = cur->data;
@@ -5058,6 +5099,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
     return sampi_llama_mirostat_select(s, cur);
 }
 
+/* The array is sorted, so what is within mu is its beginning; one token stays in any case. */
 static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -6187,9 +6229,13 @@ struct sampi_row {
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
-#define SAMPI_CHANGES                                                                                                \
-    1024 /* more changed logits than that go step by step: each is put in its place among the others */
-#define SAMPI_SMALL 4096 /* rows up to this length are summed exactly at once: it costs no more than an estimate */
+
+/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
+   among the others, and each is one more token that a bound has to allow for. */
+#define SAMPI_CHANGES 1024
+
+/* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
+#define SAMPI_SMALL 4096
 
 /* ---- elements and logits ---- */
 
@@ -6259,7 +6305,9 @@ static int sampi_max_status(float top)
     return top >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-static size_t sampi_n_lines(size_t n) { return 16 * ((n + SAMPI_TILE - 1) / SAMPI_TILE); }
+/* The last tile counts as a whole one: maxima gives all of its lines. */
+static size_t sampi_n_tiles(size_t n) { return (n + SAMPI_TILE - 1) / SAMPI_TILE; }
+static size_t sampi_n_lines(size_t n) { return SAMPI_TILE / SAMPI_LINE * sampi_n_tiles(n); }
 
 /* Find top, and a dense row's line maxima. Returns what is wrong with the row, if anything is. */
 static int sampi_scan(sampi_row *row)
@@ -6334,7 +6382,7 @@ static float sampi_present(const sampi_row *row, size_t i)
     return c < row->n_change && change[c].id == (samp_token)i ? change[c].x : sampi_element_at(row, i) + 0.0f;
 }
 
-/* One more element of a dense row with another value; sorted by id. Most come in order of ids, so that nothing moves. */
+/* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
 static void sampi_add_change(sampi_row *row, samp_token id, float x)
 {
     sampi_change *change = row->work->change;
@@ -6402,6 +6450,7 @@ static void sampi_piece_at(sampi_pieces *it, size_t at)
     it->n = end - at;
 }
 
+/* The next piece; false behind the last one. */
 static bool sampi_next_piece(sampi_pieces *it)
 {
     size_t at = it->at + it->n;
@@ -6617,11 +6666,12 @@ static void sampi_gather_first(sampi_row *row, size_t want)
         sampi_gather(row, sampi_unscale(row, sampi_logit_of(row, sampi_row_bound(row, want))));
 }
 
-/* Keep the tokens with x >= floor. Where many stay they are not copied: the dense row gets a floor. */
+/* Keep the tokens of a dense row with x >= floor. Where an eighth of the lines has one they are not copied: the row
+   gets a floor, and row->n / 128 tokens at least reach it. */
 static void sampi_raise_floor(sampi_row *row, float floor)
 {
     size_t lines = sampi_n_lines(row->n);
-    if (sampi_is_compact(row) || row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
+    if (row->k->count(row->work->line, lines, floor) < lines / 8 + row->n_change)
         sampi_gather(row, floor);
     else if (floor > row->floor)
         row->floor = floor;
@@ -6705,6 +6755,7 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
+/* The range when an estimate has left a doubt: a point. */
 static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
@@ -6766,8 +6817,10 @@ static int sampi_range_of(sampi_row *row, sampi_range *range)
     return SAMP_OK;
 }
 
-/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. */
+/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. A double holds no
+   exact Z above 2^53, so an exact one has a place of its own. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
+
 static uint64_t sampi_z_hi(const sampi_range *range)
 {
     return range->is_exact ? range->z : (uint64_t)range->z_hi + 1;
@@ -6891,8 +6944,8 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
     }
     sampi_row before = *row;
     sampi_raise_floor(row, sampi_unscale(row, floor));
-    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK; /* an eighth of the lines reach it */
-    sampi_compact(row);
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK;
+    sampi_compact(row); /* to count them */
     if (row->n < min_keep) {
         *row = before;
         sampi_keep_first(row, min_keep);
@@ -6907,6 +6960,7 @@ static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
      wide   a long row with a long nucleus, where copying and weighing it would cost most: only a band of tokens around
             its end is looked at, between an exact sum of what is above the band and what is wanted. */
 
+/* All of a compact row. */
 static void sampi_top_p_all(sampi_row *row, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
@@ -7122,6 +7176,7 @@ typedef struct sampi_reach {
     bool is_sure; /* it is the same at both ends of the range */
 } sampi_reach;
 
+/* Compact rows are in order of ids, so of equal logits the later one is the last. */
 static sampi_reach sampi_xtc_reach(const sampi_row *row, const uint64_t *w, uint64_t mass_lo, uint64_t mass_hi)
 {
     sampi_reach reach = { 0, 0, true };
@@ -7269,6 +7324,7 @@ typedef struct sampi_score_cut {
     size_t n_over, n_upto;
 } sampi_score_cut;
 
+/* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
 static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
@@ -7314,6 +7370,7 @@ static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_
     for (size_t i = sampi_prefix_by(o, d, n_tied, want, min_keep); i < n_tied; i++) work->x[d[i].id] = -INFINITY;
 }
 
+/* How a look at a band ended: cut; the exact sums are needed; or the cut is not in this band. */
 typedef enum sampi_found { SAMPI_FOUND, SAMPI_DOUBT, SAMPI_ELSEWHERE } sampi_found;
 
 /* What typical is to do: its parameters, and what is known of the row's sums. */
@@ -7323,7 +7380,8 @@ typedef struct sampi_typical {
     sampi_range range;
 } sampi_typical;
 
-/* How far the means at both ends of the range can be from the one in between, which the scores are from. */
+/* Scores are taken from the mean in the middle of what it can be; *off: how far its ends are from there, with the
+   rounding of the divisions. */
 static sampi_order sampi_typical_order(const sampi_range *range, double *off)
 {
     double mean_lo = range->s_lo / range->z_hi, mean_hi = range->s_hi / range->z_lo;
@@ -7345,10 +7403,21 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
     return at_low < last - slack && at_high < last - slack;
 }
 
+static uint64_t sampi_missing(uint64_t want, uint64_t have) { return want > have ? want - have : 0; }
+
+/* Is the choice the same for every mean and Z in the range? The mean moves each score by at most half of `apart`: so
+   no other token may come as near to the last one as that, and this one has to be needed even for the smallest Z. */
+static bool sampi_cut_is_sure(const sampi_kernels *k, const sampi_scored *t, const sampi_score_cut *cut, double apart,
+                              uint64_t want_lo, size_t min_keep)
+{
+    if (cut->n_upto - cut->n_over != 1) return false;
+    if (k->count(t->y, t->n, sampi_float_up((double)cut->at - apart)) != cut->n_upto) return false;
+    if (k->count(t->y, t->n, sampi_float_up((double)cut->at + apart)) != cut->n_over) return false;
+    return cut->over < want_lo || cut->n_upto == min_keep;
+}
+
 /* Keep the typical tokens of a compact row, if the cut lies in the band. If it lies elsewhere, or the range is not
-   exact and leaves a doubt, nothing has changed.
-   An estimate of the mean moves each score by at most `off`: so the choice is sure if no other token comes as near to
-   the last one as twice that, and this one is needed whatever Z is. */
+   exact and leaves a doubt, nothing has changed. */
 static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typical, const sampi_band *band)
 {
     const sampi_kernels *k = row->k;
@@ -7370,23 +7439,17 @@ static sampi_found sampi_typical_cut(sampi_row *row, const sampi_typical *typica
     else
         inner = sampi_band_tokens(row, range->max, band, &t);
     if (inner >= want && n_inner >= min_keep) return SAMPI_ELSEWHERE;
-    want = want > inner ? want - inner : 0;
-    min_keep = min_keep > n_inner ? min_keep - n_inner : 0;
+    want = sampi_missing(want, inner);
+    min_keep = (size_t)sampi_missing(min_keep, n_inner);
     sampi_score_tokens(k, &t, &order);
     sampi_score_cut cut = sampi_cut_scores(k, &t, want, min_keep);
     if (cut.upto < want || cut.n_upto < min_keep) return SAMPI_ELSEWHERE;
     double last = -(double)cut.at, slack = 1e-7 * last + 1e-44; /* its score, and the rounding to f32 */
     double apart = 2.0 * (off + slack);
     if (!sampi_band_holds(band, &order, last, slack, apart)) return SAMPI_ELSEWHERE;
-    if (!range->is_exact) {
-        bool is_alone = cut.n_upto - cut.n_over == 1 &&
-                        k->count(t.y, n, sampi_float_up(-last - apart)) == cut.n_upto &&
-                        k->count(t.y, n, sampi_float_up(-last + apart)) == cut.n_over;
-        bool is_needed = cut.over < want_lo || cut.n_upto == min_keep;
-        if (!is_alone || !is_needed) return SAMPI_DOUBT;
-    }
-    sampi_drop_scores(row, &order, &t, cut.at, want > cut.over ? want - cut.over : 0,
-                      min_keep > cut.n_over ? min_keep - cut.n_over : 0);
+    if (!range->is_exact && !sampi_cut_is_sure(k, &t, &cut, apart, want_lo, min_keep)) return SAMPI_DOUBT;
+    sampi_drop_scores(row, &order, &t, cut.at, sampi_missing(want, cut.over),
+                      (size_t)sampi_missing(min_keep, cut.n_over));
     sampi_gather(row, band->low);
     (void)sampi_scan(row); /* the maximum need not be typical */
     return SAMPI_FOUND;
@@ -7404,12 +7467,11 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
     sampi_score_tokens(row->k, &t, &order);
     uint64_t all = row->k->mass(t.y, t.w, t.n, -FLT_MAX), part = sampi_mulhi(typical->share, all), off = all >> shift;
     size_t rank = typical->min_keep / 32, more = t.n >> shift;
-    uint64_t less_mass = part > off ? part - off : 0;
-    size_t less_rank = rank > more ? rank - more : 0;
     double far_end = -(double)sampi_cut_scores(row->k, &t, part + off, rank ? rank + more : 0).at;
-    double near_end = -(double)sampi_cut_scores(row->k, &t, less_mass, less_rank).at;
-    double middle = order.max - order.mean,
-           slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
+    double near_end =
+        -(double)sampi_cut_scores(row->k, &t, sampi_missing(part, off), (size_t)sampi_missing(rank, more)).at;
+    double middle = order.max - order.mean;
+    double slack = 1e-6 * (order.mean + near_end); /* what ties at the cut goes with it */
     if (!(near_end > slack)) return sampi_band_above(-FLT_MAX);
     sampi_band band;
     band.low = sampi_float_up(middle - far_end - slack);
@@ -7443,6 +7505,8 @@ static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
     return false;
 }
 
+/* A long row: its head with an estimate, else all of it, compact, with exact sums. There the band is guessed, and
+   widened, before everything gets a score. */
 static int sampi_fast_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_typical typical;
@@ -7542,6 +7606,7 @@ static int sampi_fast_tail_free(sampi_row *row, sampi_sampler *s)
 
 /* ---- selecting ---- */
 
+/* The first id that has the maximum. */
 static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
 {
     sampi_row best = *row; /* log-probabilities need the row itself */
@@ -7560,7 +7625,7 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
     uint64_t total = 0;
     for (sampi_start(&it, row); sampi_next_piece(&it);)
         row->k->envelope(it.x, it.n, row->r, max, row->floor, tile + it.at / SAMPI_TILE);
-    for (size_t t = 0; t < (row->n + SAMPI_TILE - 1) / SAMPI_TILE; t++) total += tile[t];
+    for (size_t t = 0; t < sampi_n_tiles(row->n); t++) total += tile[t];
     return total;
 }
 
@@ -7630,9 +7695,8 @@ static int sampi_fast_mirostat_v2(sampi_row *row, sampi_sampler *s)
     int status = sampi_range_of(row, &range);
     if (status) return status;
     for (;;) {
-        double lo = sampi_mirostat_floor(s, range.max, range.z_lo),
-               hi = sampi_mirostat_floor(s, range.max, range.z_hi);
-        double max = (double)range.max;
+        double lo = sampi_mirostat_floor(s, range.max, range.z_lo), max = (double)range.max;
+        double hi = sampi_mirostat_floor(s, range.max, range.z_hi);
         if (lo > max) { /* not even the maximum reaches it: that stays alone */
             sampi_keep_first(row, 1);
             break;
@@ -7660,6 +7724,7 @@ static sampi_zipf sampi_row_zipf(const sampi_row *head)
     return zipf;
 }
 
+/* How many to keep is a float of the first m logits and of n: nothing is summed before the draw. */
 static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 {
     if (s->u.mirostat.m > SAMPI_ZIPF_MAX || sampi_is_compact(row) || row->n_change) return SAMPI_DECLINED;
@@ -7689,11 +7754,13 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 
 /* ---- log-probabilities: exact sums, whatever the draw did ---- */
 
+/* ln p of a logit: not of its weight, which is 0 where p is still worth telling. */
 static float sampi_logprob(float l, float max, uint64_t z)
 {
     return (float)((double)l - (double)max - sampi_ln((double)z / (double)SAMPI_ONE)) + 0.0f; /* -0 becomes +0 */
 }
 
+/* The token drawn, with so many before it. */
 static void sampi_set_chosen(samp_logprob_set *set, samp_token token, size_t before, float logprob)
 {
     set->chosen.token = token;
@@ -7714,6 +7781,7 @@ static int32_t sampi_set_top(samp_logprob_set *set, int32_t n, samp_token token,
     return n;
 }
 
+/* The n best are all there: give them ranks, and log-probabilities for their logits. */
 static void sampi_finish_top(samp_logprob_set *set, int32_t n, float max, uint64_t z)
 {
     set->n_top_found = n;
@@ -7755,6 +7823,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
     for (size_t i = 0; i < cur->size; i++) before += sampi_before(&SAMPI_BY_LOGIT, &cur->data[i], &chosen);
     sampi_set_chosen(set, chosen.id, before, sampi_logprob(chosen.logit, sums.max, sums.z));
     int32_t n = set->n_top < (int32_t)sums.n ? set->n_top : (int32_t)sums.n;
+    sampi_recheck_order(cur); /* under MT19937 `sorted` says nothing about the ids of ties */
     if (n > 0) sampi_sort(&SAMPI_BY_LOGIT, cur, (size_t)n);
     for (int32_t i = 0; i < n; i++) {
         set->top_logprobs[i].token = cur->data[i].id;
@@ -7902,34 +7971,48 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     return sampi_end_draw(s, status);
 }
 
-/* ================================================================================================== >>sample */
+/* ================================================================================================== >>sample
+   samp_sample itself: logits come in, a token or a negative status goes out. The fast path is asked first; where it
+   declines, the array of all candidates goes through the samplers one by one, which is what defines the token. Either
+   way a draw is all or nothing: on an error the samplers' state is as before. */
 
+/* The next `bytes` of a block of *size so far, from a cache line on: where they begin. */
+static size_t sampi_lay(size_t *size, size_t bytes)
+{
+    size_t at = *size;
+    *size += (bytes + 63) & ~(size_t)63;
+    return at;
+}
+
+/* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
+     candidate   12 bytes a token; w lies there too, with what is laid over it (sampi_scored): as much again
+     line        a maximum for each line, filled up to less than twice as many where they are folded
+     scratch     the folded maxima are fewer, a compact row's lines at most as many */
 static int sampi_reserve(sampi_work *work, size_t n)
 {
+    size_t size = 0;
     if (n <= work->n) return SAMP_OK;
-    size_t tiles = (n + SAMPI_TILE - 1) / SAMPI_TILE, size = 64, at[7];
-    const size_t bytes[7] = { (n + 128) * sizeof(samp_token_data), (n + 32) * sizeof(float),
-                              (n + 32) * sizeof(int32_t),          (32 * tiles + 64) * sizeof(float),
-                              (32 * tiles + 64) * sizeof(float),   tiles * sizeof(uint64_t),
-                              SAMPI_CHANGES * sizeof(sampi_change) };
-    for (int i = 0; i < 7; i++) {
-        at[i] = size - 64;
-        size += (bytes[i] + 63) & ~(size_t)63;
-    }
-    char *block = (char *)SAMP_MALLOC(size), *base;
+    size_t candidate = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
+    size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
+    size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
+    size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
+    size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
+    char *base = block + (64 - (uintptr_t)block % 64) % 64;
     SAMP_FREE(work->block);
-    base = block + (64 - (uintptr_t)block % 64) % 64; /* on a cache line */
     work->block = block;
     work->n = n;
-    work->candidate = (samp_token_data *)(void *)(base + at[0]);
-    work->w = (uint64_t *)(void *)(base + at[0]);
-    work->x = (float *)(void *)(base + at[1]);
-    work->id = (int32_t *)(void *)(base + at[2]);
-    work->line = (float *)(void *)(base + at[3]);
-    work->scratch = (float *)(void *)(base + at[4]);
-    work->sum = (uint64_t *)(void *)(base + at[5]);
-    work->change = (sampi_change *)(void *)(base + at[6]);
+    work->candidate = (samp_token_data *)(void *)(base + candidate);
+    work->w = (uint64_t *)(void *)(base + candidate);
+    work->x = (float *)(void *)(base + x);
+    work->id = (int32_t *)(void *)(base + id);
+    work->line = (float *)(void *)(base + line);
+    work->scratch = (float *)(void *)(base + scratch);
+    work->sum = (uint64_t *)(void *)(base + sum);
+    work->change = (sampi_change *)(void *)(base + change);
     return SAMP_OK;
 }
 
@@ -7951,12 +8034,16 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
     uint64_t position = job->s->position;
     int status = sampi_check(&cur);
     if (!status) status = sampi_apply(job->s, &cur, true);
-    if (status || !(status = sampi_accept_selected(job, &cur, token))) return status;
-    sampi_restore_state(job->s);
-    job->s->position = position;
+    if (status) return status;
+    status = sampi_accept_selected(job, &cur, token);
+    if (status) { /* the apply has ended well and counted: it is taken back */
+        sampi_restore_state(job->s);
+        job->s->position = position;
+    }
     return status;
 }
 
+/* A token by either way, or a negative status. */
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
@@ -7968,13 +8055,14 @@ static samp_token sampi_draw_any(const sampi_job *job)
     return status ? status : token;
 }
 
-/* Of the logits as given. */
+/* Of the logits as given: the row is opened anew, as the draw has used up the first one. */
 static void sampi_raw_logprobs(const sampi_job *job, samp_token token)
 {
     sampi_row row;
     if (sampi_open_row(&row, job) == SAMP_OK) sampi_row_logprobs(&row, token, &job->logprobs->raw);
 }
 
+/* Draw, tell log-probabilities, and count. To the chains that a sampler is in, a draw from it alone is an edit. */
 static samp_token sampi_sample(const sampi_job *job)
 {
     sampi_sampler *s = job->s;
@@ -7998,8 +8086,17 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     int status = samp_status(sampler, NULL);
     if (!status && n_vocab == 0) status = SAMP_E_EMPTY;
     if (!status) status = samp_reserve(sampler, n_vocab);
-    sampi_job job = { s, &s->work, logits, SAMP_F32, NULL, n_vocab, NULL, accept };
-    return status ? status : sampi_sample(&job);
+    if (status) return status;
+    sampi_job job;
+    job.s = s;
+    job.work = &s->work;
+    job.data = logits;
+    job.dtype = SAMP_F32;
+    job.mask = NULL;
+    job.n = n_vocab;
+    job.logprobs = NULL;
+    job.accept = accept;
+    return sampi_sample(&job);
 }
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
@@ -8102,6 +8199,7 @@ SAMP_API int32_t samp_verify(samp_sampler *sampler, const float *logits, size_t 
 
 #define SAMPI_MAX_THREADS 256
 
+/* In elements and in words; 0 stands for rows without a gap. */
 static size_t sampi_stride(const samp_logits *batch) { return batch->stride ? batch->stride : batch->n_vocab; }
 
 static size_t sampi_mask_stride(const samp_logits *batch)
@@ -8142,6 +8240,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
+/* Does it want tokens, but has no list to write them to? */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
 /* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
@@ -8578,10 +8677,17 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
 }
 
 /* ================================================================================================ >>operator
-   samp_random_sample: where running sums of the ordered row would be looked up, the order is never made. The value that
-   a count or a mass is reached at is found digit by digit of its key (sampi_key: floats as integers in order), the
-   highest first: one pass over the row sums how many elements and what mass fall on each digit. The tile maxima tell
-   which tiles a pass may leave out. Ties of the value are then counted out by index. */
+   samp_random_sample: one row, one random number and three settings come in, one index goes out; no sampler, no
+   state, no memory but the caller's workspace. By definition the row is ordered, running sums of its weights are
+   taken, and the random number is looked up in them.
+
+   Here the order is never made. The value at which a count or a mass is reached is found digit by digit of its key
+   (sampi_key: floats as integers in the same order), the highest first: one pass over the row sums how many elements
+   and what mass fall on each digit. The tile maxima tell which tiles a pass may leave out. Ties of the value are then
+   counted out by index.
+
+   The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
+   defined; that is monotone in x, so comparing x is enough everywhere else. */
 
 #define SAMPI_DIGITS 2048
 
@@ -8611,9 +8717,17 @@ typedef struct sampi_place {
     uint64_t mass;
 } sampi_place;
 
+/* ---- weights ---- */
+
+/* What exp is taken of, f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* w [n + 16] of x [n], n <= 256 */
+static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+{
+    return sampi_weight(0.0f, sampi_op_scale(row, x));
+}
+
+/* The same of many: w [n + 16] of x [n], n <= 256. */
 static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -8624,11 +8738,13 @@ static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n,
     sampi_use()->weights(y, n, 0.0f, w);
 }
 
+/* The length of the tile that begins at `at`: the last one may be shorter. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
+/* The mass of the whole row, which top_p is a share of. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -8640,26 +8756,32 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
     return total;
 }
 
-static bool sampi_op_skips(const sampi_ordered *row, size_t at, float least)
+/* ---- searching a value ---- */
+
+/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. */
+static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
-    const float *tile = row->tile ? row->tile + at / 16 : NULL;
-    float max = tile ? tile[0] : least;
-    for (int j = 1; tile && j < 16; j++) max = tile[j] > max ? tile[j] : max;
-    return max < least;
+    if (!row->tile) return false;
+    const float *line = row->tile + at / 16;
+    float max = line[0];
+    for (int j = 1; j < 16; j++) max = line[j] > max ? line[j] : max;
+    return max < floor;
 }
 
-/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift. */
+/* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
+   step of sampi_op_find. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
-    float x[SAMPI_TILE + 16], least = sampi_unkey(lo);
+    float x[SAMPI_TILE + 16], floor = sampi_unkey(lo);
     int32_t id[SAMPI_TILE + 16];
     uint32_t digit[SAMPI_TILE + 16];
     memset(row->digit, 0, SAMPI_DIGITS * sizeof *row->digit);
     for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
-        if (sampi_op_skips(row, at, least)) continue;
-        size_t m = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), least, INFINITY, x, id), n = 0;
-        for (size_t i = 0; i < m; i++) {
+        if (sampi_op_skips(row, at, floor)) continue;
+        size_t reaching = sampi_use()->collect(row->x + at, NULL, 0, sampi_op_tile(row, at), floor, INFINITY, x, id);
+        size_t n = 0;
+        for (size_t i = 0; i < reaching; i++) { /* no branch: an element above the span is overwritten by the next */
             uint32_t off = (uint32_t)sampi_key(x[i]) - (uint32_t)lo;
             x[n] = x[i];
             digit[n] = off >> shift;
@@ -8673,78 +8795,98 @@ static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span,
     }
 }
 
-/* The largest value that `need` elements reach (by_mass: elements of that mass). False if not even all those from
-   `least` on are enough; then *at has their number and mass. */
-static bool sampi_op_find(const sampi_ordered *row, float least, uint64_t need, bool by_mass, sampi_place *at)
+/* Go down the digits from the last one, adding to *at what lies above, until one is reached that brings the number
+   (or the mass) to `required`: its number in *digit. False if all of them are not enough. */
+static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t required, bool by_mass,
+                             sampi_place *at, uint32_t *digit)
 {
-    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(least);
-    at->key = sampi_key(least);
-    at->n = 0, at->mass = 0;
-    for (int shift = 1; shift > 0;) { /* the key is in [at->key, at->key + span] */
+    for (uint32_t i = last + 1; i > 0; i--) {
+        const sampi_digit *d = &row->digit[i - 1];
+        uint64_t reached = by_mass ? at->mass + d->mass : at->n + d->n;
+        if (reached >= required) {
+            *digit = i - 1;
+            return true;
+        }
+        at->n += d->n;
+        at->mass += d->mass;
+    }
+    return false;
+}
+
+/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those from
+   `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a digit 11.
+   */
+static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
+{
+    uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
+    int shift;
+    at->key = sampi_key(floor);
+    at->n = 0;
+    at->mass = 0;
+    do { /* the key is in [at->key, at->key + span]; what lies above is in at->n and at->mass */
+        uint32_t digit = 0;
         shift = 0;
         while (span >> shift >= SAMPI_DIGITS) shift++;
         sampi_op_digits(row, at->key, span, shift);
-        uint32_t d = span >> shift;
-        for (; (by_mass ? at->mass + row->digit[d].mass : at->n + row->digit[d].n) < need; d--) {
-            at->n += row->digit[d].n;
-            at->mass += row->digit[d].mass;
-            if (d == 0) return false;
-        }
-        at->key = (int32_t)((uint32_t)at->key + (d << shift));
+        if (!sampi_op_descend(row, span >> shift, required, by_mass, at, &digit)) return false;
+        at->key = (int32_t)((uint32_t)at->key + (digit << shift));
         span = ((uint32_t)1 << shift) - 1;
-    }
+    } while (shift > 0);
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x. */
+/* The index of the nth (1 = first) element equal to x; there are so many. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
         if (sampi_op_skips(row, at, x)) continue;
-        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++)
-            if (row->x[i] == x && --nth == 0) return i;
+        for (size_t i = at; i < at + SAMPI_TILE && i < row->n; i++) {
+            if (row->x[i] != x) continue;
+            nth--;
+            if (nth == 0) return i;
+        }
     }
 }
 
-static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
+/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight. The
+   lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. */
+static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
-    return sampi_weight(0.0f, sampi_op_scale(row, x));
-}
-
-/* The mass of the k largest; *least = a value that none of them is below, but for those without weight. */
-static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *least)
-{
-    sampi_ordered maxima = *row; /* k elements reach what k of these reach */
+    sampi_ordered maxima = *row;
     sampi_place at;
     maxima.x = row->tile;
     maxima.n = 16 * ((row->n + SAMPI_TILE - 1) / SAMPI_TILE);
     maxima.tile = NULL;
-    if (sampi_op_find(&maxima, *least, k, false, &at)) *least = sampi_unkey(at.key);
-    if (!sampi_op_find(row, *least, k, false, &at)) return at.mass;
-    *least = sampi_unkey(at.key);
-    return at.mass + (k - at.n) * sampi_op_weight(row, *least);
+    if (sampi_op_find(&maxima, *floor, k, false, &at)) *floor = sampi_unkey(at.key);
+    if (!sampi_op_find(row, *floor, k, false, &at)) return at.mass;
+    *floor = sampi_unkey(at.key);
+    return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index. */
+/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's. Called
+   for what is not just the argmax: random, topp and temperature are above 0. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
-    float least = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
+    float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
     sampi_place at;
     uint64_t total = topp < 1.0f || topk == row->n ? sampi_op_total(row) : 0;
-    uint64_t most = topk < row->n ? sampi_op_mass_of(row, topk, &least) : total;
-    uint64_t need = sampi_mass_of(sampi_share((double)random), most);
+    uint64_t top_mass = topk < row->n ? sampi_op_mass_of(row, topk, &floor) : total;
+    uint64_t required = sampi_mass_of(sampi_share((double)random), top_mass);
     if (topp < 1.0f) {
         uint64_t nucleus = sampi_mass_of(sampi_share((double)random * (double)topp), total);
-        if (nucleus < need) need = nucleus;
+        if (nucleus < required) required = nucleus;
     }
-    if (need == 0) need = 1;
-    sampi_op_find(row, least, need, true, &at); /* need <= most, so it is there */
+    if (required == 0) required = 1;
+    sampi_op_find(row, floor, required, true, &at); /* required <= top_mass, so it is there */
     float x = sampi_unkey(at.key);
     uint64_t w = sampi_op_weight(row, x);
-    return sampi_op_nth(row, x, (need - at.mass + w - 1) / w);
+    return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
 }
 
-/* The logits as floats in out [n]; of f64 their distance to the largest. */
+/* ---- the operator: types, workspace, call ---- */
+
+/* The logits as floats in out [n]; of f64 their distance to the largest, which keeps what f32 can of the differences.
+   NaN in other types shows in the maxima; of f64 it is told here. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -8796,30 +8938,57 @@ static void sampi_op_write(samp_dtype result, void *to, size_t index)
     }
 }
 
-static size_t sampi_op_tiles(const samp_random_sample *op) { return (op->n + SAMPI_TILE - 1) / SAMPI_TILE; }
-static size_t sampi_op_floats(const samp_random_sample *op) { return op->probs == SAMP_F32 ? 0 : op->n; }
+/* The workspace, from its first cache line on: digits, maxima of lines, and the row as floats if it is not f32
+   already. Offsets in bytes; its size and its use both come from here. */
+typedef struct sampi_op_layout {
+    size_t tile, x, end;
+} sampi_op_layout;
 
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+#define SAMPI_OP_ALIGN 64
+
+static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
+{
+    size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
+    size_t floats = op->probs == SAMP_F32 ? 0 : op->n;
+    sampi_op_layout at;
+    at.tile = SAMPI_DIGITS * sizeof(sampi_digit);
+    at.x = at.tile + 16 * tiles * sizeof(float);
+    at.end = at.x + floats * sizeof(float);
+    return at;
+}
+
+/* Types first: a size is large or small only for a type. */
+static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
     bool floats = probs == SAMP_F32 || probs == SAMP_F16 || probs == SAMP_BF16 || probs == SAMP_F64;
+    if (!room || !floats) return SAMP_E_DTYPE;
+    if (n == 0) return SAMP_E_EMPTY;
+    return n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* The only allocation of the operator: a record of what was described. */
+SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+{
     samp_random_sample *op = NULL;
-    int bad = !room || !floats                 ? SAMP_E_DTYPE
-              : n == 0                         ? SAMP_E_EMPTY
-              : n > SAMP_MAX_VOCAB || n > room ? SAMP_E_RANGE
-                                               : SAMP_OK;
-    if (!bad && !(op = (samp_random_sample *)SAMP_MALLOC(sizeof *op))) bad = SAMP_E_NOMEM;
-    if (op) op->result = result, op->probs = probs, op->n = n;
+    int bad = sampi_op_check_description(result, probs, n);
+    if (!bad) {
+        op = (samp_random_sample *)SAMP_MALLOC(sizeof *op);
+        if (!op) bad = SAMP_E_NOMEM;
+    }
+    if (op) {
+        op->result = result;
+        op->probs = probs;
+        op->n = n;
+    }
     if (status) *status = bad;
     return op;
 }
 
+/* Room for the alignment is part of it, so any address is good. */
 SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
 {
-    const size_t align = 63;
-    if (!op) return 0;
-    return align + SAMPI_DIGITS * sizeof(sampi_digit) +
-           (16 * sampi_op_tiles(op) + sampi_op_floats(op)) * sizeof(float);
+    return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
@@ -8827,6 +8996,7 @@ SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
     if (op) SAMP_FREE(op);
 }
 
+/* Of the settings of one call; nothing has been written yet. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -8835,6 +9005,8 @@ static int sampi_op_check(const samp_random_sample *op, float random, float topp
     return topk >= 1 && (size_t)topk <= op->n ? SAMP_OK : SAMP_E_RANGE;
 }
 
+/* Checks, the workspace, the row as floats with its maxima, then the argmax or a search. *result is written at the
+   very end, so an error leaves it alone. */
 SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspace, size_t workspace_size,
                                     void *result, const void *probs, float random, float topp, int32_t topk,
                                     float temperature)
@@ -8843,13 +9015,22 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
     if (status) return status;
-    char *base = (char *)workspace + (64 - (uintptr_t)workspace % 64) % 64;
-    sampi_digit *digit = (sampi_digit *)(void *)base;
-    float *tile = (float *)(void *)(digit + SAMPI_DIGITS), *x = tile + 16 * sampi_op_tiles(op);
-    if (op->probs != SAMP_F32 && (status = sampi_op_convert(op, probs, x))) return status;
-    sampi_ordered row = { op->probs == SAMP_F32 ? (const float *)probs : x, op->n, tile, 0.0f, temperature, digit };
+
+    sampi_op_layout at = sampi_op_layout_of(op);
+    char *base = (char *)workspace + (SAMPI_OP_ALIGN - (uintptr_t)workspace % SAMPI_OP_ALIGN) % SAMPI_OP_ALIGN;
+    float *tile = (float *)(void *)(base + at.tile), *x = (float *)(void *)(base + at.x);
+    sampi_ordered row;
+    row.x = op->probs == SAMP_F32 ? (const float *)probs : x;
+    row.n = op->n;
+    row.tile = tile;
+    row.temperature = temperature;
+    row.digit = (sampi_digit *)(void *)base;
+    if (op->probs != SAMP_F32) status = sampi_op_convert(op, probs, x);
+    if (status) return status;
     row.top = sampi_use()->maxima(row.x, SAMP_F32, NULL, row.n, tile);
-    if ((status = sampi_max_status(row.top))) return status;
+    status = sampi_max_status(row.top);
+    if (status) return status;
+
     bool argmax = random == 0.0f || topp == 0.0f || topk == 1 || temperature == 0.0f;
     size_t index = argmax ? sampi_op_nth(&row, row.top, 1) : sampi_op_sample(&row, random, topp, (size_t)topk);
     sampi_op_write(op->result, result, index);
@@ -8857,12 +9038,24 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 }
 
 /* ====================================================================================================== >>kv
-   Sequences and their cache (SAMPLING_KV), after llama.cpp's. A token takes a cell; a cell belongs to a set of
-   sequences and is free when the set is empty. Forking, rolling back and sliding change sets and positions, never the
-   keys and values: samp_kv_update brings these up to date before the next batch. */
+   Sequences and their cache (SAMPLING_KV), after llama.cpp's. Batches of tokens come in and get cells; the operations
+   on sequences change who has them; what comes out is a mask for attention, and buffers of keys and values that agree
+   with the cells. A token takes a cell; a cell belongs to a set of sequences and is free when the set is empty.
+   Forking, rolling back and sliding change sets and positions, never the keys and values: samp_kv_update brings these
+   up to date before the next batch.
+
+   Invariants, after every function: pos is -1 exactly if seq is 0; used is the number of cells in use; delta is 0 in
+   a free cell, and if it is not 0 somewhere has_shift is set; a function that returns an error has changed nothing.
+
+   The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
+   to. So any number of moves costs one rotation in the end.
+
+   It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
+   sampi_checksum only. */
 #ifdef SAMPLING_KV
 
-/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. */
+/* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
+   transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
 typedef struct sampi_kv_rows {
     char *data;
     size_t n, stride, step;
@@ -8873,13 +9066,15 @@ typedef struct sampi_kv {
     samp_kv base;        /* must be first */
     samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
     sampi_kv_rows *rows; /* [2 n_layer] keys, values, keys, ... */
-    double *turn;        /* [n_rot] cos, sin of each pair's angle */
+    double *turn;        /* [n_rot] cos, sin of each pair's angle: what samp_kv_update works with */
 } sampi_kv;
 
+/* Every samp_kv is one, made by samp_kv_init. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
 /* ---- making ---- */
 
+/* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 {
     if (set.n_seq_max == 0) set.n_seq_max = 64;
@@ -8890,13 +9085,15 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
 }
 
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
 /* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
 static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
-    return ((size_t)n_cells * n_embd * (type == SAMP_F16 ? 2 : 4) + 63) & ~(size_t)63;
+    return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
 }
 
+/* Of all layers' buffers: the order in which samp_kv_init lays them out is keys first, then values. */
 static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
 {
     *k = *v = 0;
@@ -8906,53 +9103,65 @@ static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
     }
 }
 
-/* SAMP_OK, or the status and the name of the first bad member. */
+/* The checks below return SAMP_OK, or the status and the name of the first bad member. Defaults are filled in
+   already. */
+static int sampi_kv_bad(const char **field, const char *name, int status)
+{
+    *field = name;
+    return status;
+}
+
+/* What only matters with rope: heads must divide the keys of every layer, and pairs the part that is turned. */
 static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
 {
     if (set->rope != SAMP_ROPE_NONE && set->rope != SAMP_ROPE_ADJACENT && set->rope != SAMP_ROPE_HALF)
-        return *field = "rope", SAMP_E_RANGE;
-    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK;
-    if (set->rope_theta != set->rope_theta) return *field = "rope_theta", SAMP_E_NAN;
-    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX)) return *field = "rope_theta", SAMP_E_RANGE;
-    if (set->n_embd_head < 2) return *field = "n_embd_head", SAMP_E_RANGE;
-    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return *field = "n_rot", SAMP_E_RANGE;
+        return sampi_kv_bad(field, "rope", SAMP_E_RANGE);
+    if (set->rope == SAMP_ROPE_NONE) return SAMP_OK; /* then the others are not looked at */
+    if (set->rope_theta != set->rope_theta) return sampi_kv_bad(field, "rope_theta", SAMP_E_NAN);
+    if (!(set->rope_theta > 0.0f && set->rope_theta <= FLT_MAX))
+        return sampi_kv_bad(field, "rope_theta", SAMP_E_RANGE);
+    if (set->n_embd_head < 2) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
+    if (set->n_rot % 2 || set->n_rot > set->n_embd_head) return sampi_kv_bad(field, "n_rot", SAMP_E_RANGE);
     for (uint32_t i = 0; i < set->n_layer; i++)
-        if (set->n_embd_k[i] % set->n_embd_head) return *field = "n_embd_head", SAMP_E_RANGE;
+        if (set->n_embd_k[i] % set->n_embd_head) return sampi_kv_bad(field, "n_embd_head", SAMP_E_RANGE);
     return SAMP_OK;
 }
+
+static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
-    if (set->n_layer > 4096) return *field = "n_layer", SAMP_E_RANGE;
-    if (set->n_layer && !set->n_embd_k) return *field = "n_embd_k", SAMP_E_NULL;
-    if (set->n_layer && !set->n_embd_v) return *field = "n_embd_v", SAMP_E_NULL;
+    if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
+    if (set->n_layer && !set->n_embd_k) return sampi_kv_bad(field, "n_embd_k", SAMP_E_NULL);
+    if (set->n_layer && !set->n_embd_v) return sampi_kv_bad(field, "n_embd_v", SAMP_E_NULL);
     for (uint32_t i = 0; i < set->n_layer; i++) {
-        if (set->n_embd_k[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_k", SAMP_E_RANGE;
-        if (set->n_embd_v[i] - 1 >= (uint32_t)1 << 20) return *field = "n_embd_v", SAMP_E_RANGE;
+        if (!sampi_kv_is_n_embd(set->n_embd_k[i])) return sampi_kv_bad(field, "n_embd_k", SAMP_E_RANGE);
+        if (!sampi_kv_is_n_embd(set->n_embd_v[i])) return sampi_kv_bad(field, "n_embd_v", SAMP_E_RANGE);
     }
-    if (!sampi_kv_is_type(set->type_k)) return *field = "type_k", SAMP_E_DTYPE;
-    if (!sampi_kv_is_type(set->type_v)) return *field = "type_v", SAMP_E_DTYPE;
+    if (!sampi_kv_is_type(set->type_k)) return sampi_kv_bad(field, "type_k", SAMP_E_DTYPE);
+    if (!sampi_kv_is_type(set->type_v)) return sampi_kv_bad(field, "type_v", SAMP_E_DTYPE);
     return SAMP_OK;
 }
 
+/* All of them. The memory comes last: its size is known only when the layers are good. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     size_t k, v;
-    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return *field = "n_cells", SAMP_E_RANGE;
-    if (set->n_seq_max > 64) return *field = "n_seq_max", SAMP_E_RANGE;
-    if (set->padding > (uint32_t)1 << 16) return *field = "padding", SAMP_E_RANGE;
-    if (set->defrag_threshold != set->defrag_threshold) return *field = "defrag_threshold", SAMP_E_NAN;
+    if (set->n_cells < 1 || set->n_cells > (uint32_t)1 << 26) return sampi_kv_bad(field, "n_cells", SAMP_E_RANGE);
+    if (set->n_seq_max > 64) return sampi_kv_bad(field, "n_seq_max", SAMP_E_RANGE);
+    if (set->padding > (uint32_t)1 << 16) return sampi_kv_bad(field, "padding", SAMP_E_RANGE);
+    if (set->defrag_threshold != set->defrag_threshold) return sampi_kv_bad(field, "defrag_threshold", SAMP_E_NAN);
     if (!(set->defrag_threshold >= 0.0f && set->defrag_threshold < 1.0f))
-        return *field = "defrag_threshold", SAMP_E_RANGE;
+        return sampi_kv_bad(field, "defrag_threshold", SAMP_E_RANGE);
     int status = sampi_kv_check_layers(set, field);
     if (!status) status = sampi_kv_check_rope(set, field);
     if (status || !set->memory) return status;
-    if ((uintptr_t)set->memory % 64) return *field = "memory", SAMP_E_RANGE;
+    if ((uintptr_t)set->memory % 64) return sampi_kv_bad(field, "memory", SAMP_E_RANGE);
     sampi_kv_sizes(set, &k, &v);
-    if (set->memory_size < k + v) return *field = "memory_size", SAMP_E_WORKSPACE;
-    return SAMP_OK;
+    return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
+/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -8980,18 +9189,48 @@ SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
     return k_bytes + v_bytes;
 }
 
-static char *sampi_kv_layer(sampi_kv_rows *r, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
+/* The one block of a cache: the record, then these, then (without memory of the caller's) the buffers on a cache
+   line. Offsets in bytes. */
+typedef struct sampi_kv_layout {
+    size_t cells, rows, turn, end;
+} sampi_kv_layout;
+
+static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
+{
+    sampi_kv_layout at;
+    size_t n_turn = set->rope == SAMP_ROPE_NONE ? 0 : set->n_rot;
+    at.cells = sampi_round_up(sizeof(sampi_kv));
+    at.rows = at.cells + set->n_cells * sizeof(samp_kv_cell);
+    at.turn = at.rows + sampi_round_up(2 * set->n_layer * sizeof(sampi_kv_rows));
+    at.end = at.turn + n_turn * sizeof(double);
+    return at;
+}
+
+/* Describe one layer's keys or values, which begin at data; returns where the next ones do. */
+static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, uint32_t n_embd, samp_dtype type,
                             bool transposed)
 {
-    size_t width = type == SAMP_F16 ? 2 : 4;
-    r->data = data;
-    r->n = n_embd;
-    r->stride = transposed ? width : n_embd * width;
-    r->step = transposed ? n_cells * width : width;
-    r->half = type == SAMP_F16;
+    bool half = type == SAMP_F16;
+    size_t width = sampi_kv_width(half);
+    rows->data = data;
+    rows->n = n_embd;
+    rows->stride = transposed ? width : n_embd * width;
+    rows->step = transposed ? n_cells * width : width;
+    rows->half = half;
     return data + sampi_kv_bytes(n_cells, n_embd, type);
 }
 
+/* All layers' keys, then all layers' values, as samp_kv_size counts them. */
+static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
+{
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i], data, set->n_cells, set->n_embd_k[i], set->type_k, false);
+    for (uint32_t i = 0; i < set->n_layer; i++)
+        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set->n_cells, set->n_embd_v[i], set->type_v, set->v_trans);
+}
+
+/* Parameters are checked, so only memory can be missing. Everything is laid out here once; pointers into the block
+   never change. */
 SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
 {
     int result = samp_kv_check_params(params, NULL);
@@ -8999,27 +9238,24 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     if (result) return NULL;
 
     samp_kv_params set = sampi_kv_defaults(*params);
-    size_t cells = sampi_round_up(sizeof(sampi_kv)), rows = cells + set.n_cells * sizeof(samp_kv_cell);
-    size_t turn = rows + sampi_round_up(2 * set.n_layer * sizeof(sampi_kv_rows));
-    size_t end = turn + (set.rope ? set.n_rot : 0) * sizeof(double), bytes = samp_kv_size(params, NULL, NULL);
-    char *block = (char *)SAMP_MALLOC(set.memory ? end : end + 64 + bytes), *data = (char *)set.memory;
+    sampi_kv_layout at = sampi_kv_layout_of(&set);
+    size_t bytes = samp_kv_size(params, NULL, NULL);
+    char *block = (char *)SAMP_MALLOC(set.memory ? at.end : at.end + 64 + bytes), *data = (char *)set.memory;
     if (!block) {
         if (status) *status = SAMP_E_NOMEM;
         return NULL;
     }
-    sampi_kv *kv = (sampi_kv *)(void *)block;
-    memset(block, 0, end);
-    kv->base.size = set.n_cells;
-    kv->base.cells = (samp_kv_cell *)(void *)(block + cells);
-    kv->rows = (sampi_kv_rows *)(void *)(block + rows);
-    kv->turn = (double *)(void *)(block + turn);
-    if (!data) data = block + end + (64 - (uintptr_t)(block + end) % 64) % 64;
+    memset(block, 0, at.end);
+    if (!data) data = block + at.end + (64 - (uintptr_t)(block + at.end) % 64) % 64;
     if (bytes) memset(data, 0, bytes);
-    for (uint32_t i = 0; i < set.n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i], data, set.n_cells, set.n_embd_k[i], set.type_k, false);
-    for (uint32_t i = 0; i < set.n_layer; i++)
-        data = sampi_kv_layer(&kv->rows[2 * i + 1], data, set.n_cells, set.n_embd_v[i], set.type_v, set.v_trans);
-    set.n_embd_k = set.n_embd_v = NULL;
+
+    sampi_kv *kv = (sampi_kv *)(void *)block;
+    kv->base.size = set.n_cells;
+    kv->base.cells = (samp_kv_cell *)(void *)(block + at.cells);
+    kv->rows = (sampi_kv_rows *)(void *)(block + at.rows);
+    kv->turn = (double *)(void *)(block + at.turn);
+    sampi_kv_lay_out(kv, &set, data);
+    set.n_embd_k = set.n_embd_v = NULL; /* the caller's arrays, which need not live any longer */
     kv->set = set;
     samp_kv_clear(&kv->base);
     return &kv->base;
@@ -9031,6 +9267,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) =
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
+static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
+
+/* The buffers are left alone: a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -9045,10 +9284,13 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
-    while (n > 0 && kv->cells[n - 1].pos < 0) n--;
+    while (n > 0 && sampi_kv_is_free(kv, n - 1)) n--;
     return n;
 }
 
+/* Set n, the cells that attention looks at: up to the last one in use, padded, as kernels like it; never 0. Whatever
+   gives cells to tokens or moves them ends with this. What only frees cells does not: n may be too large then, which
+   costs time only. */
 static void sampi_kv_attend(samp_kv *kv)
 {
     uint32_t padding = sampi_kv_of(kv)->set.padding, max = sampi_kv_cell_max(kv);
@@ -9059,6 +9301,15 @@ static void sampi_kv_attend(samp_kv *kv)
 /* The sequences that there are, as a set. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
+/* Take the smallest sequence out of a set that is not empty. */
+static int sampi_kv_next_seq(uint64_t *set)
+{
+    int seq = __builtin_ctzll(*set);
+    *set &= *set - 1;
+    return seq;
+}
+
+/* Is a batch one, by itself? How its positions go on from the cache's is another matter: see sampi_kv_goes_up. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -9073,25 +9324,27 @@ static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 /* last [64] becomes pos for the sequences of the set; false if one of them is there already, or farther. */
 static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
 {
-    for (; set; set &= set - 1) {
-        int s = __builtin_ctzll(set);
-        if (last[s] >= pos) return false;
-        last[s] = pos;
+    while (set) {
+        int seq = sampi_kv_next_seq(&set);
+        if (last[seq] >= pos) return false;
+        last[seq] = pos;
     }
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? */
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? One pass over the cells,
+   which looks at the batch's sequences only. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
-    uint64_t all = 0;
-    for (int s = 0; s < 64; s++) last[s] = -1;
-    for (uint32_t i = 0; i < batch->n_tokens; i++) all |= batch->seq[i];
+    uint64_t in_batch = 0;
+    for (int seq = 0; seq < 64; seq++) last[seq] = -1;
+    for (uint32_t i = 0; i < batch->n_tokens; i++) in_batch |= batch->seq[i];
     for (uint32_t i = 0; i < kv->size; i++) {
-        for (uint64_t set = kv->cells[i].seq & all; set; set &= set - 1) {
-            int s = __builtin_ctzll(set);
-            if (last[s] < kv->cells[i].pos) last[s] = kv->cells[i].pos;
+        uint64_t set = kv->cells[i].seq & in_batch;
+        while (set) {
+            int seq = sampi_kv_next_seq(&set);
+            if (last[seq] < kv->cells[i].pos) last[seq] = kv->cells[i].pos;
         }
     }
     for (uint32_t i = 0; i < batch->n_tokens; i++)
@@ -9105,7 +9358,8 @@ static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
 }
 
-/* The first of n_tokens free neighbours, or size. */
+/* The first of n_tokens free neighbours, or size. Neighbours don't wrap: a run that would goes on at 0. `tested`
+   counts the cells that can't begin a run, so that the search ends after one turn. */
 static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 {
     uint32_t head = sampi_kv_start(kv, n_tokens), tested = 0;
@@ -9115,7 +9369,7 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
             tested += kv->size - head;
             head = 0;
         }
-        while (i < n_tokens && kv->cells[head + i].pos < 0) i++;
+        while (i < n_tokens && sampi_kv_is_free(kv, head + i)) i++;
         if (i == n_tokens) return head;
         head += i + 1;
         tested += i + 1;
@@ -9123,6 +9377,23 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
     return kv->size;
 }
 
+/* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
+   [n_tokens] or NULL. */
+static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
+{
+    for (uint32_t i = 0; i < batch->n_tokens; i++) {
+        if (at == kv->size) at = 0;
+        while (!sampi_kv_is_free(kv, at)) at = at + 1 < kv->size ? at + 1 : 0;
+        if (i == 0) kv->head = at;
+        if (cells) cells[i] = at;
+        kv->cells[at].pos = batch->pos[i];
+        kv->cells[at].seq = batch->seq[i];
+        at++;
+    }
+    kv->used += batch->n_tokens;
+}
+
+/* Checks, the search, then the cells are taken: nothing can fail behind the first change. */
 SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_slot kind, uint32_t *cells)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -9133,21 +9404,14 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
         if (kind == SAMP_KV_RUN || kv->size - kv->used < n) return SAMP_E_FULL;
         at = sampi_kv_start(kv, n);
     }
-    for (uint32_t i = 0; i < n; at++) {
-        if (at == kv->size) at = 0;
-        if (kv->cells[at].pos >= 0) continue;
-        if (i == 0) kv->head = at;
-        if (cells) cells[i] = at;
-        kv->cells[at].pos = batch->pos[i];
-        kv->cells[at].seq = batch->seq[i++];
-    }
-    kv->used += n;
+    sampi_kv_take(kv, batch, at, cells);
     sampi_kv_attend(kv);
     return SAMP_OK;
 }
 
 /* ---- operations on a sequence ---- */
 
+/* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
 {
     if (!kv) return SAMP_E_NULL;
@@ -9157,11 +9421,22 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+/* The same for a function without a range. */
+static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
-    return (cell->seq >> seq & 1) && cell->pos >= p0 && cell->pos < p1;
+    int32_t p0 = -1, p1 = -1;
+    return sampi_kv_check_range(kv, seq, &p0, &p1);
 }
 
+/* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
+static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
+
+static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
+{
+    return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
+}
+
+/* Cell i is free again, and the next search begins no later. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -9172,7 +9447,7 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
 /* Take the sequences out of a cell's set. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
-    if (!(kv->cells[i].seq & set)) return;
+    if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
     kv->cells[i].seq &= ~set;
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
@@ -9187,26 +9462,27 @@ SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
     return SAMP_OK;
 }
 
+/* A fork costs one bit a cell. A shared cell moves for all that share it, see samp_kv_seq_add. */
 SAMP_API int samp_kv_seq_cp(samp_kv *kv, int32_t src, int32_t dst, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, src, &p0, &p1);
     if (!status) status = sampi_kv_check_range(kv, dst, &p0, &p1);
     if (status) return status;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (sampi_kv_has(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
+        if (sampi_kv_has_in(&kv->cells[i], src, p0, p1)) kv->cells[i].seq |= (uint64_t)1 << dst;
     return SAMP_OK;
 }
 
+/* Bits of sequences that there are not are 0 anyway, so the set of the others is simply the complement. */
 SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
 {
-    int32_t p0 = -1, p1 = -1;
-    int status = sampi_kv_check_range(kv, seq, &p0, &p1);
+    int status = sampi_kv_check_seq(kv, seq);
     if (status) return status;
     for (uint32_t i = 0; i < kv->size; i++) sampi_kv_leave(kv, i, ~((uint64_t)1 << seq));
     return SAMP_OK;
 }
 
-/* pos: where cell i moves to; below 0: out. */
+/* pos: where cell i moves to; below 0: out. Its keys stay as they are: delta says what they owe. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -9219,37 +9495,39 @@ static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
     }
 }
 
+/* Two passes: a position that would be too large must be known before anything has moved. */
 SAMP_API int samp_kv_seq_add(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t delta)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
-    if (status) return status;
+    if (status || delta == 0) return status;
     for (uint32_t i = 0; i < kv->size; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1) && (int64_t)kv->cells[i].pos + delta >= INT32_MAX)
             return SAMP_E_RANGE;
-    for (uint32_t i = 0; i < kv->size && delta; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, (int64_t)kv->cells[i].pos + delta);
     return SAMP_OK;
 }
 
+/* Positions only get smaller, so nothing can overflow, and one pass is enough. */
 SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, int32_t d)
 {
     int status = sampi_kv_check_range(kv, seq, &p0, &p1);
     if (!status && d < 1) status = SAMP_E_RANGE;
-    if (status) return status;
-    for (uint32_t i = 0; i < kv->size && d > 1; i++)
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
+    if (status || d == 1) return status;
+    for (uint32_t i = 0; i < kv->size; i++)
+        if (sampi_kv_has_in(&kv->cells[i], seq, p0, p1)) sampi_kv_move_to(kv, i, kv->cells[i].pos / d);
     return SAMP_OK;
 }
 
-/* The largest sign * position, so that -1 asks for the smallest. */
+/* The position with the largest sign * position, so that -1 asks for the smallest. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
-    int32_t best = -1, p0 = -1, p1 = -1;
+    int32_t best = -1;
     if (!kv) return -1;
-    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return SAMP_E_RANGE;
+    if (sampi_kv_check_seq(kv, seq)) return SAMP_E_RANGE;
     for (uint32_t i = 0; i < kv->size; i++) {
         int32_t pos = kv->cells[i].pos;
-        if (sampi_kv_has(&kv->cells[i], seq, p0, p1) && (best < 0 || sign * pos > sign * best)) best = pos;
+        if (sampi_kv_has(&kv->cells[i], seq) && (best < 0 || sign * pos > sign * best)) best = pos;
     }
     return best;
 }
@@ -9259,6 +9537,7 @@ SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sa
 
 /* ---- keys and values ---- */
 
+/* [2] a layer's keys and its values; NULL if there is no such layer. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
@@ -9266,79 +9545,110 @@ static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
-    return r ? r[0].data : NULL;
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
+    return rows ? rows[0].data : NULL;
 }
 
 SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
-    return r ? r[1].data : NULL;
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
+    return rows ? rows[1].data : NULL;
 }
 
-static void sampi_kv_store(const sampi_kv_rows *r, size_t cell, size_t i, float x)
+/* Element i of a cell, in the buffer's type. By memcpy, for a saved state's rows are not aligned. */
+static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
-    uint16_t h = r->half ? sampi_f32_to_f16(x) : 0;
-    memcpy(r->data + cell * r->stride + i * r->step, r->half ? (const void *)&h : (const void *)&x, r->half ? 2 : 4);
+    char *p = rows->data + cell * rows->stride + i * rows->step;
+    if (rows->half) {
+        uint16_t h = sampi_f32_to_f16(x);
+        memcpy(p, &h, 2);
+    } else {
+        memcpy(p, &x, 4);
+    }
 }
 
-static float sampi_kv_load(const sampi_kv_rows *r, size_t cell, size_t i)
+static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
-    const char *p = r->data + cell * r->stride + i * r->step;
-    uint16_t h;
+    const char *p = rows->data + cell * rows->stride + i * rows->step;
+    if (rows->half) {
+        uint16_t h;
+        memcpy(&h, p, 2);
+        return sampi_f16_to_f32(h);
+    }
     float x;
-    if (!r->half) return memcpy(&x, p, 4), x;
-    memcpy(&h, p, 2);
-    return sampi_f16_to_f32(h);
+    memcpy(&x, p, 4);
+    return x;
 }
 
-/* A cell's elements as they are, between rows of one type. */
+/* A cell's elements as they are, between rows of one type: at once if they stand together in both. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
     const char *f = from->data + from_cell * from->stride;
-    size_t width = to->half ? 2 : 4, piece = to->step == width && from->step == width ? to->n * width : width;
-    for (size_t i = 0; i < to->n; i += piece / width) memcpy(t + i * to->step, f + i * from->step, piece);
+    size_t width = sampi_kv_width(to->half);
+    if (to->step == width && from->step == width) {
+        memcpy(t, f, to->n * width);
+        return;
+    }
+    for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
+}
+
+/* The caller's array of floats as rows with one cell. */
+static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
+{
+    sampi_kv_rows rows;
+    rows.data = (char *)(uintptr_t)x;
+    rows.n = n;
+    rows.stride = 0;
+    rows.step = 4;
+    rows.half = false;
+    return rows;
 }
 
 /* One cell's elements as f32, from x or to x [n]. */
-static void sampi_kv_set(const sampi_kv_rows *r, size_t cell, const float *x)
+static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
-    const sampi_kv_rows plain = { (char *)(uintptr_t)x, r->n, 0, 4, false };
-    if (!r->half) sampi_kv_copy(r, cell, &plain, 0);
-    for (size_t i = 0; r->half && i < r->n; i++) sampi_kv_store(r, cell, i, x[i]);
+    const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
+    if (rows->half)
+        for (size_t i = 0; i < rows->n; i++) sampi_kv_store(rows, cell, i, x[i]);
+    else
+        sampi_kv_copy(rows, cell, &floats, 0);
 }
 
-static void sampi_kv_read(const sampi_kv_rows *r, size_t cell, float *x)
+static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
-    const sampi_kv_rows plain = { (char *)x, r->n, 0, 4, false };
-    if (!r->half) sampi_kv_copy(&plain, 0, r, cell);
-    for (size_t i = 0; r->half && i < r->n; i++) x[i] = sampi_kv_load(r, cell, i);
+    const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
+    if (rows->half)
+        for (size_t i = 0; i < rows->n; i++) x[i] = sampi_kv_load(rows, cell, i);
+    else
+        sampi_kv_copy(&floats, 0, rows, cell);
 }
 
+/* Also the way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
-    if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    if (k) sampi_kv_set(&r[0], cell, k);
-    if (v) sampi_kv_set(&r[1], cell, v);
+    if (!rows || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_set(&rows[0], cell, k);
+    if (v) sampi_kv_set(&rows[1], cell, v);
     return SAMP_OK;
 }
 
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
-    const sampi_kv_rows *r = sampi_kv_rows_of(kv, layer);
+    const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
     if (!kv) return SAMP_E_NULL;
-    if (!r || cell >= kv->size) return SAMP_E_RANGE;
-    if (k) sampi_kv_read(&r[0], cell, k);
-    if (v) sampi_kv_read(&r[1], cell, v);
+    if (!rows || cell >= kv->size) return SAMP_E_RANGE;
+    if (k) sampi_kv_read(&rows[0], cell, k);
+    if (v) sampi_kv_read(&rows[1], cell, v);
     return SAMP_OK;
 }
 
 /* ---- update: shifts, then holes ---- */
 
-/* The angles of delta positions. */
+/* The angles of delta positions, to kv->turn. In double, by libm's cos and sin: keys are no tokens, and need not have
+   the same bits everywhere. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -9349,41 +9659,48 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer. */
-static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *r, uint32_t cell)
+/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once each.
+   */
+static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
     uint32_t n_rot = kv->set.n_rot, apart = adjacent ? 1 : n_rot / 2;
-    for (size_t head = 0; head < r->n; head += kv->set.n_embd_head) {
+    for (size_t head = 0; head < keys->n; head += kv->set.n_embd_head) {
         for (uint32_t i = 0; i < n_rot; i += 2) {
             size_t at = head + (adjacent ? i : i / 2);
-            double a = (double)sampi_kv_load(r, cell, at), b = (double)sampi_kv_load(r, cell, at + apart);
+            double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(r, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(r, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
         }
     }
 }
 
+/* Turn the keys of all cells with a delta, in all layers; then no cell has one. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
-    int32_t turned = 0;
+    int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
     for (uint32_t i = 0; i < kv->base.size; i++) {
         int32_t delta = kv->base.cells[i].delta;
         kv->base.cells[i].delta = 0;
         if (delta == 0 || kv->set.rope == SAMP_ROPE_NONE) continue;
-        if (delta != turned) sampi_kv_turn_by(kv, turned = delta); /* neighbours mostly share it */
+        if (delta != turned) {
+            sampi_kv_turn_by(kv, delta);
+            turned = delta;
+        }
         for (uint32_t layer = 0; layer < kv->set.n_layer; layer++) sampi_kv_rotate(kv, &kv->rows[2 * layer], i);
     }
     kv->base.has_shift = false;
 }
 
+/* More holes before the last cell in use than the threshold allows? */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
+/* A cell with its keys and values to a free one. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -9394,11 +9711,10 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 /* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
-    samp_kv_cell *cells = kv->base.cells;
     uint32_t hole = 0, used = kv->base.used;
     for (uint32_t i = used; i < kv->base.size; i++) {
-        if (cells[i].pos < 0) continue;
-        while (cells[hole].pos >= 0) hole++;
+        if (sampi_kv_is_free(&kv->base, i)) continue;
+        while (!sampi_kv_is_free(&kv->base, hole)) hole++;
         sampi_kv_move(kv, i, hole);
     }
     kv->base.head = used < kv->base.size ? used : 0;
@@ -9406,6 +9722,8 @@ static void sampi_kv_fill_holes(sampi_kv *kv)
     sampi_kv_attend(&kv->base);
 }
 
+/* Keys are turned before anything moves: both need all cells where they are, and a moved cell brings its turned keys.
+   */
 SAMP_API int samp_kv_update(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -9423,6 +9741,7 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
 
 /* ---- the mask ---- */
 
+/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -9431,7 +9750,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
     if (bits) memset(bits, 0, batch->n_tokens * words * sizeof *bits);
     for (size_t t = 0; t < batch->n_tokens; t++) {
         uint64_t set = batch->seq[t];
-        for (size_t c = 0; c < n; c++) {
+        for (size_t c = 0; c < n; c++) { /* a free cell has no sequence, so it is never seen */
             bool seen = (kv->cells[c].seq & set) == set && kv->cells[c].pos <= batch->pos[t];
             if (bits) bits[t * words + c / 32] |= (uint32_t)seen << c % 32;
             if (bias) bias[t * n + c] = seen ? 0.0f : -INFINITY;
@@ -9444,12 +9763,13 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
    Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
-       a checksum of all that, 64 bits. */
+       a checksum of all that, 64 bits.
+   Which cells the tokens are in is not part of it: a sequence is what it is wherever it lies. */
 
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads. */
+/* What must be the same in the cache that loads: it makes these words itself and compares. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -9472,33 +9792,37 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
+/* The state's size for n cells. */
 static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
 {
     size_t per_cell = 8;
-    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++) per_cell += kv->rows[i].n * (kv->rows[i].half ? 2 : 4);
+    for (size_t i = 0; i < 2 * (size_t)kv->set.n_layer; i++)
+        per_cell += kv->rows[i].n * sampi_kv_width(kv->rows[i].half);
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
+/* How many tokens a sequence has. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < kv->size; i++) n += kv->cells[i].seq >> seq & 1;
+    for (uint32_t i = 0; i < kv->size; i++) n += sampi_kv_has(&kv->cells[i], seq);
     return n;
 }
 
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
-    int32_t p0 = -1, p1 = -1;
-    if (sampi_kv_check_range(kv, seq, &p0, &p1)) return 0;
+    if (sampi_kv_check_seq(kv, seq)) return 0;
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
+/* Append to a state; *to moves on. That there is room was checked for the whole state. */
 static void sampi_kv_write(char **to, const void *from, size_t n)
 {
     memcpy(*to, from, n);
     *to += n;
 }
 
+/* Word i of a state, which need not be aligned. */
 static uint32_t sampi_kv_word(const char *bytes, size_t i)
 {
     uint32_t x;
@@ -9506,39 +9830,42 @@ static uint32_t sampi_kv_word(const char *bytes, size_t i)
     return x;
 }
 
-/* The same rows packed: cells one behind the other. */
-static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *r, char *data)
+/* The same rows as a state has them, at data: cells one behind the other, never transposed. */
+static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
-    sampi_kv_rows packed = *r;
+    sampi_kv_rows packed = *rows;
     packed.data = data;
-    packed.step = r->half ? 2 : 4;
+    packed.step = sampi_kv_width(rows->half);
     packed.stride = packed.n * packed.step;
     return packed;
 }
 
+/* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
+   unturned. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
-    int32_t p0 = -1, p1 = -1;
-    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    int status = sampi_kv_check_seq(cache, seq);
     if (!status && !bytes) status = SAMP_E_NULL;
     if (status) return status;
     uint32_t n = sampi_kv_count(cache, seq);
-    size_t all = sampi_kv_state_bytes(kv, n);
+    if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    if (size < all) return SAMP_E_WORKSPACE;
     for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
         uint32_t field = sampi_kv_field(kv, i);
         sampi_kv_write(&to, &field, 4);
     }
     sampi_kv_write(&to, &n, 4);
     for (uint32_t i = 0; i < cache->size; i++)
-        if (cache->cells[i].seq >> seq & 1) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
+        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
-        size_t at = 0;
-        for (uint32_t i = 0; i < cache->size; i++)
-            if (cache->cells[i].seq >> seq & 1) sampi_kv_copy(&packed, at++, &kv->rows[k], i);
+        size_t written = 0;
+        for (uint32_t i = 0; i < cache->size; i++) {
+            if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+            sampi_kv_copy(&packed, written, &kv->rows[k], i);
+            written++;
+        }
         to += n * packed.stride;
     }
     uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
@@ -9546,7 +9873,8 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     return SAMP_OK;
 }
 
-/* Is that a state which kv could have saved? *n becomes its number of cells. */
+/* Is that a state which kv could have saved? *n becomes its number of cells. The bytes may come from anywhere, so
+   their size is compared before what lies within is read, and every position is looked at. */
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
@@ -9566,34 +9894,48 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
+/* How many cells would be free if seq were gone. */
+static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
+{
+    uint64_t others = ~((uint64_t)1 << seq);
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < kv->size; i++) room += (kv->cells[i].seq & others) == 0;
+    return room;
+}
+
+/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. */
+static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
+{
+    samp_kv_cell *c = &kv->base.cells[cell];
+    size_t words = sampi_kv_n_fields(kv) + 1; /* before the cells */
+    char *data = (char *)(uintptr_t)bytes + 4 * words + 8 * (size_t)n;
+    for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
+        sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
+        sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        data += n * packed.stride;
+    }
+    c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
+    c->delta = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i + 1);
+    c->seq = set;
+    if (c->delta != 0) kv->base.has_shift = true;
+}
+
+/* All checks come before the old sequence is removed: a bad state must leave it. Then there is room, and nothing
+   fails. */
 SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, size_t size)
 {
     sampi_kv *kv = (sampi_kv *)cache;
-    int32_t p0 = -1, p1 = -1;
-    uint32_t n, room = 0;
-    int status = sampi_kv_check_range(cache, seq, &p0, &p1);
+    uint32_t n;
+    int status = sampi_kv_check_seq(cache, seq);
     if (!status) status = bytes ? sampi_kv_check_state(kv, (const char *)bytes, size, &n) : SAMP_E_NULL;
     if (status) return status;
-    uint64_t set = (uint64_t)1 << seq;
-    for (uint32_t i = 0; i < cache->size; i++) room += (cache->cells[i].seq & ~set) == 0;
-    if (room < n) return SAMP_E_FULL;
+    if (sampi_kv_room_without(cache, seq) < n) return SAMP_E_FULL;
 
     samp_kv_seq_rm(cache, seq, -1, -1);
-    size_t at = sampi_kv_n_fields(kv) + 1; /* in words; the first row comes behind the cells */
-    char *row = (char *)(uintptr_t)bytes + 4 * at + 8 * (size_t)n;
-    for (uint32_t i = 0, cell = cache->head; i < n; cell = (cell + 1) % cache->size) {
-        if (cache->cells[cell].pos >= 0) continue;
-        char *data = row;
-        for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
-            sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
-            sampi_kv_copy(&kv->rows[k], cell, &packed, i);
-            data += n * packed.stride;
-        }
-        cache->cells[cell].pos = (int32_t)sampi_kv_word((const char *)bytes, at++);
-        cache->cells[cell].delta = (int32_t)sampi_kv_word((const char *)bytes, at++);
-        cache->cells[cell].seq = set;
-        cache->has_shift |= cache->cells[cell].delta != 0;
-        i++;
+    uint32_t cell = cache->head;
+    for (uint32_t i = 0; i < n; i++) {
+        while (!sampi_kv_is_free(cache, cell)) cell = (cell + 1) % cache->size;
+        sampi_kv_load_cell(kv, (const char *)bytes, i, n, cell, (uint64_t)1 << seq);
     }
     cache->used += n;
     sampi_kv_attend(cache);

@@ -60,7 +60,7 @@
        small;
      - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
        more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
-     - a sampler of your own comes before any that removes tokens.
+     - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
    itself, see samp_gpu_data. samp_gpu_plan tells.
@@ -181,13 +181,17 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 #endif /* SAMPLING_GPU_H */
 
-/* ------------------------------------------------ Stop here if you only want to use the library. */
+/* ------------------------------------------------ Stop here if you only pass to use the library. */
 
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_GPU_ONCE)
 #define SAMPI_GPU_ONCE
 
 /* ================================================================================================== >>switches
-   Offloading is gcc's: clang's -fopenmp has its own rules, and other compilers none. */
+   What the compiler is, and the sizes that host and device agree on. In: _OPENMP, SAMP_GPU_LIST and the macros of the
+   tests. Out: SAMPI_OFFLOAD, the words in which kernels are written, and constants. The one thing to know: without
+   offloading the same functions are compiled for the host only, where SAMPI_LANES is a plain loop and everything that
+   speaks to the device compiler is nothing. Offloading is gcc's: clang's -fopenmp has its own rules, and other
+   compilers none. */
 
 #if defined(_OPENMP) && defined(__GNUC__) && !defined(__clang__)
 #define SAMPI_OFFLOAD 1
@@ -197,7 +201,9 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #endif
 
 /* A team is one warp: plain code is done once (all lanes do the same), SAMPI_LANES loops run a lane per iteration.
-   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. */
+   Exactly 32 iterations; lanes talk through reductions, and through memory from one loop to the next. (Behind each loop
+   gcc puts the barrier that this needs.) Code between two loops must not depend on which lane runs it: a count that a
+   lane has for itself goes through a reduction. */
 #define SAMPI_WARP  32
 #define SAMPI_LANES for (int lane = 0; lane < SAMPI_WARP; lane++)
 #if SAMPI_OFFLOAD
@@ -225,37 +231,57 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu);
 #define SAMPI_WIDE    (SAMP_GPU_LIST > SAMPI_GROUP ? SAMP_GPU_LIST : SAMPI_GROUP)
 SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1)) == 0, "SAMP_GPU_LIST: a power of 2");
 
-#if SAMPI_OFFLOAD
-#pragma omp declare target
-#endif
-
 /* ================================================================================================== >>records
-   What lies in device memory. */
+   What lies in device memory: host and device read the same structs, and nothing here has a function. In: a batch, as
+   jobs (chains as steps), rules, ids and places, which the host writes. Out: a result per row. Between: the state of a
+   row, which only the team that finishes a pass last writes, and arrays that teams fill during a pass. The one thing to
+   know: pointers are all in the args, which are rows' arrays one behind the other; a row's part is found by its number,
+   and the number of a row on the device is that of its job, not that of the caller's row. */
 
-/* What a step of a chain is. */
+/* The samplers that the device knows: X(KIND, the function that is its step). Each function has another one beside it
+   in >>steps, sampi_gpu_fill_..., by which the host writes the sampler's parameters into the step. A kind that is not
+   in this list has no step, and the plan leaves it to the CPU. */
+#define SAMPI_GPU_STEPS(X)                                                                                           \
+    X(LOGIT_BIAS, patch)                                                                                             \
+    X(PENALTIES, patch)                                                                                              \
+    X(DRY, patch)                                                                                                    \
+    X(TOP_N_SIGMA, top_n_sigma)                                                                                      \
+    X(TOP_K, top_k)                                                                                                  \
+    X(TAIL_FREE, tail_free)                                                                                          \
+    X(TYPICAL, typical)                                                                                              \
+    X(TOP_P, top_p)                                                                                                  \
+    X(MIN_P, min_p)                                                                                                  \
+    X(XTC, xtc)                                                                                                      \
+    X(TEMP, temp)                                                                                                    \
+    X(TEMP_EXT, temp_ext)                                                                                            \
+    X(SOFTMAX, softmax)                                                                                              \
+    X(GREEDY, greedy)                                                                                                \
+    X(DIST, dist)                                                                                                    \
+    X(MIROSTAT, mirostat)                                                                                            \
+    X(MIROSTAT_V2, mirostat_v2)                                                                                      \
+    X(ADAPTIVE_P, adaptive_p)
+
+/* What a step of a chain is. Zeroed memory is no step, so that a forgotten kind is never read as another one. */
 enum {
-    SAMPI_GPU_PATCH, /* logit_bias, penalties, dry */
-    SAMPI_GPU_TOP_N_SIGMA,
-    SAMPI_GPU_TOP_K,
-    SAMPI_GPU_TAIL_FREE,
-    SAMPI_GPU_TYPICAL,
-    SAMPI_GPU_TOP_P,
-    SAMPI_GPU_MIN_P,
-    SAMPI_GPU_XTC,
-    SAMPI_GPU_TEMP,
-    SAMPI_GPU_TEMP_EXT,
-    SAMPI_GPU_SOFTMAX,
-    SAMPI_GPU_GREEDY,
-    SAMPI_GPU_DIST,
-    SAMPI_GPU_MIROSTAT,
-    SAMPI_GPU_MIROSTAT_V2,
-    SAMPI_GPU_ADAPTIVE_P,
-    SAMPI_GPU_USER,    /* a sampler of the user's: the row stops, and the host calls it */
-    SAMPI_GPU_EXPORT,  /* what is left goes to the host */
-    SAMPI_GPU_RAW,     /* the first step, if log-probabilities are wanted: those of the row as given */
-    SAMPI_GPU_LOGPROBS /* then the last one: the others, and the chosen token's ranks */
+    SAMPI_GPU_NONE,
+    SAMPI_GPU_USER,     /* a sampler of the user's: the row stops, and the host calls it */
+    SAMPI_GPU_EXPORT,   /* what is left goes to the host */
+    SAMPI_GPU_RAW,      /* the first step, if log-probabilities are wanted: those of the row as given */
+    SAMPI_GPU_LOGPROBS, /* then the last one: the others, and the chosen token's ranks */
+#define SAMPI_X(KIND, function) SAMPI_GPU_##KIND,
+    SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
 };
 
+/* A sampler. Which of the parameters mean what, its fill function in >>steps says:
+     penalties      a, b, c: repeat, frequency, presence; rule, n
+     top_n_sigma    a: how many standard deviations
+     top_p ...      share: of the mass; min_keep; d, of min_p: ln p
+     xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
+     temp, temp_ext a: temperature; b, c: range and exponent
+     mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
+     adaptive_p     a: target, b: decay; c, mu: the two averages, which are state
+   State is moved on by the device, and by sampi_gpu_follow in the host's copy. */
 typedef struct sampi_gpu_step {
     int32_t kind;
     uint32_t k;        /* top_k; mirostat's m; how many top log-probabilities */
@@ -268,7 +294,8 @@ typedef struct sampi_gpu_step {
     uint64_t min_keep, seed;
 } sampi_gpu_step;
 
-/* A changed logit: l = -inf if scale is 0; else l * scale or l / scale by its sign, minus fall. */
+/* A changed logit, by logit_bias, penalties or dry, which are all of this form: l = -inf if scale is 0; else l * scale
+   or l / scale by its sign, minus fall. */
 typedef struct sampi_gpu_rule {
     int32_t id;
     uint32_t at; /* of the id among the row's changed ids */
@@ -284,11 +311,12 @@ enum {
 };
 
 /* A chain. It stays on the device, which moves its state on: the position, mirostat's mu, adaptive_p's averages,
-   penalties' window. */
+   penalties' window. The host has the same bytes in its stage, and moves them on likewise, so that a job can be sent
+   again at any time without asking the device. */
 typedef struct sampi_gpu_job {
     uint32_t id, n_ids; /* ids that any rule changes, ascending */
     uint32_t side;      /* where they and the rules are */
-    uint32_t keeper;    /* the step, + 1, whose rules stay on the device; 0: none do */
+    uint32_t kept_step; /* the step, + 1, whose rules stay on the device; 0: none do */
     uint32_t window;    /* where its window is in args.id, if that came with this batch */
     sampi_ring ring;    /* of the window; no room: its rules don't change */
     uint32_t draws;     /* 1: a token moves the position */
@@ -303,7 +331,8 @@ typedef struct sampi_gpu_place {
     uint32_t out_row;
 } sampi_gpu_place;
 
-/* What was done to all elements of a row. */
+/* What was done to all elements of a row, as entries of a list that grows by one with each sampler that changes or
+   removes tokens. A pass does them all again to each element that it reads: cheaper than writing the row back. */
 enum {
     SAMPI_OP_SCALE, /* l *= f */
     SAMPI_OP_FROM,  /* only key >= k stay */
@@ -312,6 +341,8 @@ enum {
     SAMPI_OP_ADAPT  /* adaptive_p's map, aim f */
 };
 
+/* k and t are keys or codes, never logits: what stays is decided in integers, as on the CPU. max, mean and t are those
+   of the moment: an operation is replayed later, when the state's own have gone on. */
 typedef struct sampi_gpu_op {
     int64_t kind; /* so wide that nothing between the members is copied unwritten */
     float f, max;
@@ -326,7 +357,7 @@ typedef struct sampi_gpu_item {
     float at_order, at_p;
 } sampi_gpu_item;
 
-/* What a pass finds. */
+/* What a pass finds. Each is a function of >>passes, and has its ending in sampi_gpu_advance. */
 enum {
     SAMPI_PASS_SCAN,   /* maxima of cells; the state of a row that has not begun */
     SAMPI_PASS_SUMS,   /* n, z, s, low; and the list, if st->listing */
@@ -339,7 +370,25 @@ enum {
     SAMPI_PASS_NONE    /* nothing: the row goes on after a stop */
 };
 
-/* A search for the end of a prefix in an order: see sampi_gpu_select. */
+/* The order that the array of candidates would be in. */
+enum {
+    SAMPI_GPU_BY_ID,   /* as it was made: nobody has put it in order */
+    SAMPI_GPU_BY_KEY,  /* by what the logits were then, and ids */
+    SAMPI_GPU_BY_SCORE /* by typical's score of what they were then */
+};
+
+/* How far a search for the end of a prefix is. */
+enum {
+    SAMPI_SEARCH_IDLE,      /* none is under way */
+    SAMPI_SEARCH_HISTOGRAM, /* mass and count of each bucket are being found */
+    SAMPI_SEARCH_BUCKET,    /* the tokens of the bucket that holds the end are being listed */
+    SAMPI_SEARCH_LIST,      /* the end is known, and the list of all tokens up to it is being made */
+    SAMPI_SEARCH_ALL        /* there is no end: all tokens are in the prefix */
+};
+
+/* A search for the end of a prefix in an order: see sampi_gpu_require_prefix. mass and count become smaller with each
+   histogram, by what lies before the bucket that is searched next; key and score are valid when require_prefix returns
+   1, and until the next search. */
 typedef struct sampi_gpu_search {
     int32_t stage;
     bool by_score;        /* typical's order, else that of keys */
@@ -351,16 +400,25 @@ typedef struct sampi_gpu_search {
     uint64_t key, score;  /* the result: the last token's */
 } sampi_gpu_search;
 
+/* How far a row is. Written by the team that ends a pass, between its two fences; read by all teams during the next
+   pass. Only n_list and the counters at the beginning change while teams work.
+     max          valid if max_known: of the tokens left, changed ones too
+     n, z, s, low valid if sums_known: count, mass, weighted mass, the smallest logit
+     floor        valid if listed or overflown: from which key on the list is complete, or too long
+     bar          always: no token left is below it, so cells with smaller maxima aren't read
+     order_*, p_* what the array would have been made of when a sampler last put it in order, or set p; for the host,
+                  if the row is exported
+   A set that changes makes the first two invalid (sampi_gpu_invalidate); the operations tell what the row is now. */
 typedef struct sampi_gpu_state {
     uint32_t epoch;   /* passes done, ever */
     uint32_t arrived; /* teams that have done this one */
     /* from here on zero when a row begins */
-    int32_t want; /* the next pass */
+    int32_t pass; /* the next pass */
     uint32_t passes;
     uint32_t at;   /* the next step, */
     int32_t phase; /* and how far it is */
     /* the tokens that are left */
-    bool max_known, sums_known, drawn, learnt;
+    bool max_known, sums_known, drawn;
     float max, low;
     uint64_t n, z, s;
     float dense_max; /* of the row without the changed tokens, before any operation */
@@ -387,14 +445,15 @@ typedef struct sampi_gpu_state {
     float row_max; /* adaptive_p's first distribution */
     uint64_t row_z;
     /* log-probabilities */
-    uint64_t chosen;    /* the key of the token, */
-    float value;        /* and what its sampler learns */
-    uint32_t n_head;    /* so many keys are in head: all of the row as given */
-    uint64_t head_from; /* from this one on */
+    uint64_t chosen;     /* the key of the token, */
+    float value;         /* and what its sampler learns */
+    uint32_t n_given;    /* so many keys are in args.given: all of the row as given */
+    uint64_t given_from; /* from this one on */
     sampi_gpu_op op[SAMPI_STEPS];
 } sampi_gpu_state;
 
-/* What comes back. */
+/* What comes back. It counts only if `batch` is that of the batch: the others are left from earlier ones. batch is
+   written last, and tells the teams of the row that there is nothing more to do. */
 typedef struct sampi_gpu_result {
     uint32_t batch; /* of which it is the result */
     int32_t status; /* or SAMPI_DECLINED */
@@ -408,24 +467,28 @@ typedef struct sampi_gpu_result {
 } sampi_gpu_result;
 
 /* What log-probabilities are made of: of the row as given, or of what the chain left. */
-typedef struct sampi_gpu_told {
+typedef struct sampi_gpu_basis {
     uint64_t z;
     float max, l;         /* l, rank: the chosen token's */
     uint32_t rank, n_top; /* so many keys are in its part of top */
-} sampi_gpu_told;
+} sampi_gpu_basis;
 
-/* What a team leaves of a pass. */
+/* What a team leaves of a pass; which sums they are depends on the pass. Teams add nothing up among themselves: the
+   last one reads all parts, so that no order of atomics can be seen in a result. */
 typedef struct sampi_gpu_part {
     uint64_t sum[4];
     float max, low;
 } sampi_gpu_part;
 
-/* A token with a changed logit. */
+/* A token with a changed logit: the logit now, and at the two moments that an item of a list remembers. These tokens
+   are holes in the row; each step is done to them by the one team that advances it. */
 typedef struct sampi_gpu_changed {
     float l, at_order, at_p;
 } sampi_gpu_changed;
 
-/* A batch, and where everything is. */
+/* A batch, and where everything is. Arrays of [rows] lie in the block from the context's creation on; rule, id, place
+   and job are what travels. cell and lane_max are of the row as it came; cell_sum, sum, mass, count, wide and code
+   belong to the step at work, and hold nothing from one to the next. */
 typedef struct sampi_gpu_args {
     uint32_t batch, n_rows, splits, groups, wait, n_vocab;
     int32_t type;
@@ -458,12 +521,17 @@ typedef struct sampi_gpu_args {
     float *fold;                /* [rows][SAMPI_FOLD] */
     int32_t *user_id;           /* [rows][SAMP_GPU_LIST] what a user's sampler works on */
     float *user_logit, *user_p; /* [rows][SAMP_GPU_LIST] */
-    uint64_t *head;             /* [rows][SAMP_GPU_LIST] keys: see the state's head_from */
-    sampi_gpu_told *told;       /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
+    uint64_t *given;            /* [rows][SAMP_GPU_LIST] keys: see the state's given_from */
+    sampi_gpu_basis *basis;     /* [n_rows][2] as given, left; behind them keys [n_rows][2][n_top], in no order */
     uint32_t n_top;             /* the most that a row of the batch asks for */
 } sampi_gpu_args;
 
-/* ================================================================================================== >>elements */
+/* ================================================================================================== >>elements
+   One logit, one key, one operation. In: a row as the caller left it, with a mask and holes. Out: logits of a lane's
+   cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
+   (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
+   logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
+   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
@@ -472,20 +540,20 @@ static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_a
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 
+/* sampi_key with its sign flipped is in the order of unsigned numbers; the id is turned around, so that of equal logits
+   the smaller id has the larger key. The largest key of a row is the first token. */
 static uint64_t sampi_gpu_key(float l, uint32_t id)
 {
     return (uint64_t)((uint32_t)sampi_key(l) ^ 0x80000000u) << 32 | (uint32_t)~id;
 }
 static float sampi_gpu_logit(uint64_t key) { return sampi_unkey((int32_t)((uint32_t)(key >> 32) ^ 0x80000000u)); }
 static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
-static uint64_t sampi_gpu_floor(float l)
-{
-    return sampi_gpu_key(l, 0xFFFFFFFFu);
-} /* below all keys with that logit */
+/* Below all keys with that logit: the largest id has the smallest key. */
+static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
-SAMPI_INLINE uint32_t sampi_gpu_least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* A row to read from. */
+/* A row to read from: nothing in it changes during a pass. */
 typedef struct sampi_gpu_view {
     const char *data;
     const uint32_t *mask, *hole; /* or NULL */
@@ -494,39 +562,47 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
+/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
 }
 
+/* The row's changed ids, ascending: where they are depends on who wrote them last, the host or the row itself. */
 static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_job *job = sampi_gpu_job_of(a, row);
     return job->side == SAMPI_GPU_SENT ? a->id + job->id : a->kept_id + (2 * row + job->side) * SAMPI_RULES;
 }
 
+/* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
+   without changed ids have no holes, and no pass looks for any. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
-    size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
-    sampi_gpu_view v = { a->data + a->place[row].data_row * a->stride * size,
-                         a->mask ? a->mask + row * a->mask_stride : NULL,
-                         sampi_gpu_job_of(a, row)->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL,
-                         a->n_vocab,
-                         a->type,
-                         a->pairs };
+    const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
+    sampi_gpu_view v;
+    v.data = a->data + a->place[row].data_row * a->stride * size;
+    v.mask = a->mask ? a->mask + row * a->mask_stride : NULL;
+    v.hole = sampi_gpu_job_of(a, row)->n_ids ? a->hole + row * a->groups * SAMPI_WARP : NULL;
+    v.n = a->n_vocab;
+    v.type = a->type;
+    v.pairs = a->pairs;
     return v;
 }
 
-/* Element t of a lane's cell has this index in its group. */
+/* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
+   pairs of neighbours. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
 }
+/* The last group of a row is read element by element, if it isn't full. */
 SAMPI_INLINE bool sampi_gpu_paired(const sampi_gpu_view *v, uint32_t group)
 {
     return v->pairs && (group + 1) * SAMPI_GROUP <= v->n;
 }
 
+/* The type is the same for a whole launch, so the branch is never divergent. */
 SAMPI_INLINE float sampi_gpu_half(uint32_t h, int32_t type)
 {
     return type == SAMP_F16 ? sampi_f16_to_f32((uint16_t)h) : sampi_bf16_to_f32((uint16_t)h);
@@ -538,6 +614,8 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 {
     const uint32_t base = group * SAMPI_GROUP, last = v->n - 1;
     const bool full = base + SAMPI_GROUP <= v->n, pairs = v->pairs && full;
+    /* loads past the end read the last element instead: a load behind a branch would not be under way with the others
+       */
 #define SAMPI_EACH          SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
 #define SAMPI_AT            (base + sampi_gpu_index(pairs, lane, i))
 #define SAMPI_CLAMPED(type) ((const type *)(const void *)v->data)[SAMPI_AT < last ? SAMPI_AT : last]
@@ -552,6 +630,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
         uint32_t u[32];
         if (pairs) {
             const uint32_t *p = (const uint32_t *)(const void *)v->data + base / 2 + (uint32_t)lane;
+            /* all words first, then their halves */
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i] = p[i * SAMPI_WARP];
             SAMPI_UNROLL(16) for (int i = 0; i < 16; i++) u[2 * i + 1] = u[2 * i] >> 16, u[2 * i] &= 0xFFFF;
         } else {
@@ -563,6 +642,7 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
             SAMPI_EACH x[i] = sampi_gpu_half(u[i], SAMP_BF16);
         }
     }
+    /* masks and holes after the reads: these are under way meanwhile */
     if (v->mask) {
         SAMPI_EACH x[i] = v->mask[(SAMPI_AT < last ? SAMPI_AT : last) / 32] >> SAMPI_AT % 32 & 1 ? x[i] : -INFINITY;
     }
@@ -583,7 +663,8 @@ static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
-/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties. */
+/* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
+   decide among those with the same code. The bits of doubles that aren't negative are in their order. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
@@ -596,14 +677,24 @@ static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double me
 SAMPI_INLINE uint32_t sampi_gpu_bucket(const sampi_gpu_search *search, float max, uint64_t code)
 {
     if (search->shift < SAMPI_EVEN) return (uint32_t)((code - search->lo) >> search->shift);
+    /* both are distances in nats: from the score's zero, and from the maximum */
     const double score = sampi_from_bits(code), distance = (double)max - (double)sampi_gpu_logit(~code);
     const double x = 64.0 * (search->by_score ? score : distance);
     return x < SAMPI_BUCKETS - 1 ? (uint32_t)x : SAMPI_BUCKETS - 1;
 }
 
+/* adaptive_p's map of one logit: its probability in the distribution that max and z stand for, and from there on as on
+   the CPU. */
 static float sampi_gpu_adapt(float l, float max, uint64_t z, float aim)
 {
     return sampi_adaptive_p_logit((float)(sampi_exp(max, l) / (double)z), aim);
+}
+
+/* An operation with no more than a key or a factor. */
+SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
+{
+    const sampi_gpu_op op = { kind, f, 0.0f, k, 0, 0.0 };
+    return op;
 }
 
 /* Does an operation that removes tokens leave this one? */
@@ -611,6 +702,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
     if (o->kind == SAMPI_OP_UNTIL) return key <= o->k;
+    /* SCORE: the score that the token had, when typical looked */
     uint64_t code = sampi_gpu_code(true, key, o->max, o->mean);
     return code < o->t || (code == o->t && key >= o->k);
 }
@@ -619,6 +711,7 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
+    /* in the order in which the samplers did them; a token that is gone stays gone */
     for (uint32_t i = 0; i < n && l >= -FLT_MAX; i++) {
         const sampi_gpu_op *o = &op[i];
         if (o->kind == SAMPI_OP_SCALE)
@@ -631,7 +724,8 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
     return l;
 }
 
-/* The same for a bound on logits, which only scaling moves; adaptive_p's map leaves none. */
+/* The same for a bound on logits, which only scaling moves, because it keeps the order; adaptive_p's map leaves none.
+   Operations that remove tokens may leave the bound too high, never too low. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -642,6 +736,7 @@ static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
     return l;
 }
 
+/* A row has two lists: list_keep writes the other one. */
 static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint32_t buffer)
 {
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
@@ -658,15 +753,22 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
 }
 
 /* ==================================================================================================== >>passes
-   What all teams of a row do at once, each with its groups. */
+   What all teams of a row do at once, each with its groups: one function per SAMPI_PASS_*. In: the row and its state,
+   which nobody changes meanwhile. Out: a part per team, maxima of cells, items of the list, buckets. The idea: a lane
+   goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
+   are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
+   integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
+   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). */
 
+/* The first group of a team's share. Shares differ by one group at most. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
-/* Take the changed tokens of these groups out of the row. */
-static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
+/* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
+   before it reads them, so that nobody has to be waited for; the row's last team fills them in again. */
+static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
     const uint32_t n = sampi_gpu_job_of(a, row)->n_ids;
@@ -680,12 +782,14 @@ static void sampi_gpu_punch(const sampi_gpu_args *a, size_t row, uint32_t first,
     }
 }
 
+/* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
+   every element once, and does so little with it that only the memory's speed counts. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
     float *cell = a->cell + row * a->groups * SAMPI_WARP;
     float *lane_max = a->lane_max + (row * a->splits + split) * SAMPI_WARP;
-    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_punch(a, row, first, end);
+    if (sampi_gpu_job_of(a, row)->n_ids) sampi_gpu_make_holes(a, row, first, end);
     const sampi_gpu_view v = sampi_gpu_view_of(a, row);
     float top = -INFINITY;
     uint32_t nan = 0;
@@ -694,9 +798,10 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     {
         float best = -INFINITY;
         bool bad = false;
-        uint32_t g = first;
-        for (; v.pairs && !v.mask && !v.hole && g + 2 <= end && (g + 2) * SAMPI_GROUP <= v.n; g += 2) {
-            const uint32_t *p = (const uint32_t *)(const void *)v.data + g * (SAMPI_GROUP / 2) + (uint32_t)lane;
+        uint32_t group = first;
+        /* 16-bit rows without masks or holes are nearly all there are: these twice as much at once, */
+        for (; v.pairs && !v.mask && !v.hole && group + 2 <= end && (group + 2) * SAMPI_GROUP <= v.n; group += 2) {
+            const uint32_t *p = (const uint32_t *)(const void *)v.data + group * (SAMPI_GROUP / 2) + (uint32_t)lane;
             uint32_t u[32]; /* two groups, so that as many reads are under way as for f32 */
             float m[2] = { -INFINITY, -INFINITY };
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) u[i] = p[i * SAMPI_WARP];
@@ -707,20 +812,20 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
             }
-            cell[g * SAMPI_WARP + (uint32_t)lane] = m[0];
-            cell[(g + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m[0];
+            cell[(group + 1) * SAMPI_WARP + (uint32_t)lane] = m[1];
             best = m[0] > best ? m[0] : best;
             best = m[1] > best ? m[1] : best;
         }
-        for (; g < end; g++) {
+        for (; group < end; group++) { /* and what is left, or any other row */
             float x[32], m = -INFINITY;
-            sampi_gpu_read(&v, g, lane, x);
+            sampi_gpu_read(&v, group, lane, x);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 bad |= x[i] != x[i];
                 m = x[i] > m ? x[i] : m;
             }
-            cell[g * SAMPI_WARP + (uint32_t)lane] = m;
+            cell[group * SAMPI_WARP + (uint32_t)lane] = m;
             best = m > best ? m : best;
         }
         lane_max[lane] = best;
@@ -730,7 +835,8 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. */
+/* The row as every other pass reads it: these groups, as the operations so far have left them. A single temperature is
+   by far the most frequent operation, and gets a multiplication without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* groups */
@@ -744,22 +850,23 @@ typedef struct sampi_gpu_pass {
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
-    const bool scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
-    sampi_gpu_pass p = { sampi_gpu_view_of(a, row),
-                         sampi_gpu_first(a, split),
-                         sampi_gpu_first(a, split + 1),
-                         a->cell + row * a->groups * SAMPI_WARP,
-                         st->op,
-                         st->n_ops,
-                         scaled ? 0 : st->n_ops,
-                         scaled,
-                         scaled ? st->op[0].f : 1.0f,
-                         st->max,
-                         st->bar };
+    sampi_gpu_pass p;
+    p.v = sampi_gpu_view_of(a, row);
+    p.first = sampi_gpu_first(a, split);
+    p.end = sampi_gpu_first(a, split + 1);
+    p.cell = a->cell + row * a->groups * SAMPI_WARP;
+    p.op = st->op;
+    p.n_ops = st->n_ops;
+    p.scaled = st->n_ops == 1 && st->op[0].kind == SAMPI_OP_SCALE;
+    p.n_replay = p.scaled ? 0 : st->n_ops;
+    p.r = p.scaled ? st->op[0].f : 1.0f;
+    p.max = st->max;
+    p.bar = st->bar;
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. */
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. A cell
+   with only masked tokens, or only holes, has the maximum -inf, and is never read. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
@@ -787,10 +894,11 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
 }
 
 /* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
-SAMPI_INLINE void sampi_gpu_take_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
-                                      uint32_t group, int lane, uint32_t bits)
+SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
+                                        uint32_t group, int lane, uint32_t bits)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
+    /* order_at and p_at are numbers of operations, plus one; 0: never, and then the items' fields mean nothing */
     const uint32_t order_at = (uint32_t)(st->order_at ? st->order_at - 1 : 0);
     const uint32_t p_at = (uint32_t)(st->p_at ? st->p_at - 1 : 0);
     uint32_t to = __atomic_fetch_add(&st->n_list, (uint32_t)__builtin_popcount(bits), __ATOMIC_RELAXED);
@@ -814,41 +922,44 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
     *s += sampi_bits(fma(SAMPI_INT - w, d, SAMPI_INT));
 }
 
-/* n, z, s and low; and the list, if there is to be one: of keys from a logit on. */
+/* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
+   weighed, also those that are gone (their weight is zero): a branch would cost more. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const float head = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
+    const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
     float low = INFINITY;
     SAMPI_SIMD(reduction(+ : n, z, s) reduction(min : low))
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         uint32_t unmasked = 0, wanted = 0;
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
-            wanted |= (uint32_t)(l[i] >= head) << i;
+            wanted |= (uint32_t)(l[i] >= floor) << i;
             low = x < low ? x : low;
             sampi_gpu_weigh(p.max, l[i], &z, &s);
         }
         n += unmasked;
+        /* what sampi_gpu_weigh has added beside the weights, once for the 32 elements */
         z -= 32 * sampi_bits(SAMPI_INT);
         s -= 32 * sampi_bits(SAMPI_INT);
-        if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+        if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
     }
     sampi_gpu_part *part = &a->part[row * a->splits + split];
     part->sum[0] = n, part->sum[1] = z, part->sum[2] = s, part->sum[3] = 0;
-    part->max = -INFINITY, part->low = low;
+    part->max = -INFINITY, part->low = low; /* the row's maximum is known */
 }
 
-/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. */
+/* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
+   stays below 2^64 for a row of any length, and needs no wider integers in the loop. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
@@ -861,7 +972,7 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* These sums, and the maximum. */
+/* SIGMA: these sums, and the maximum. MAX is the same pass, of which only the maximum is used. */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -869,14 +980,15 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
     float top = -INFINITY;
     SAMPI_SIMD(reduction(+ : s0, s1, s2, s3) reduction(max : top))
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         sampi_gpu_squares sum = { s0, s1, s2, s3 };
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
+            /* a token that is gone has an x too, of a distance without end: it is left out of the sums */
             const uint64_t x = sampi_sigma_x(p.max, l[i], scale);
             sampi_gpu_square(&sum, l[i] >= -FLT_MAX ? x : 0);
             top = l[i] > top ? l[i] : top;
@@ -888,48 +1000,50 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* The list: GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for another one's: each
-   looks through the maxima of its own cells, and reads those that matter. */
+/* GATHER, BUCKET: the list. GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for
+   another one's: each looks through the maxima of its own cells, and reads those that matter. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
-    const bool bucket = st->want == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
+    const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
-    const float least = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = least > p.bar ? least : p.bar;
+    const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t from = p.first; from < p.end; from += 8)
     {
-        float bound[8];
+        float bound[8]; /* eight maxima are read at once: behind one another each would be waited for */
         uint32_t cells = 0;
         SAMPI_UNROLL(8) for (uint32_t i = 0; i < 8; i++)
         {
-            const uint32_t g = sampi_gpu_least(from + i, p.end - 1);
-            bound[i] = p.cell[g * SAMPI_WARP + (uint32_t)lane];
+            const uint32_t group = sampi_gpu_min_of(from + i, p.end - 1);
+            bound[i] = p.cell[group * SAMPI_WARP + (uint32_t)lane];
         }
         SAMPI_UNROLL(8)
         for (uint32_t i = 0; i < 8; i++)
             cells |= (uint32_t)(from + i < p.end && sampi_gpu_live(&p, bound[i], bar)) << i;
+        /* only now the few cells that can hold one of the wanted */
         for (; cells; cells &= cells - 1) {
-            const uint32_t g = from + (uint32_t)__builtin_ctz(cells);
-            const bool pairs = sampi_gpu_paired(&p.v, g);
+            const uint32_t group = from + (uint32_t)__builtin_ctz(cells);
+            const bool pairs = sampi_gpu_paired(&p.v, group);
             float l[32];
             uint32_t wanted = 0;
-            sampi_gpu_cell(&p, g, lane, l);
+            sampi_gpu_cell(&p, group, lane, l);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
-                const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+                const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
                 const uint64_t code = sampi_gpu_code(by_score, key, p.max, mean);
                 wanted |= (uint32_t)(l[i] >= -FLT_MAX && code >= lo && code <= hi) << i;
             }
-            if (wanted) sampi_gpu_take_cell(&p, st, item, g, lane, wanted);
+            if (wanted) sampi_gpu_append_cell(&p, st, item, group, lane, wanted);
         }
     }
 }
 
-/* Mass and count of the buckets. */
+/* HIST: mass and count of the buckets. Integers, so that the order of the atomics can't be seen in the sums; without a
+   mass to look for only counts are needed, and weights are not made. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -937,16 +1051,17 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool weighing = search.mass != 0;
     uint64_t *mass = a->mass + row * SAMPI_BUCKETS, *count = a->count + row * SAMPI_BUCKETS;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
-        const bool pairs = sampi_gpu_paired(&p.v, g);
+        const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];
-        if (!sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
-        sampi_gpu_cell(&p, g, lane, l);
+        if (!sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) continue;
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
-            const uint64_t key = sampi_gpu_key(l[i], g * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
+            const uint64_t key = sampi_gpu_key(l[i], group * SAMPI_GROUP + sampi_gpu_index(pairs, lane, i));
             const uint64_t code = sampi_gpu_code(search.by_score, key, p.max, search.mean);
+            /* gone, or not in the window: a branch, because most tokens of the live cells aren't in it */
             if (!(l[i] >= -FLT_MAX) || code < search.lo || code > search.hi) continue;
             const uint32_t bucket = sampi_gpu_bucket(&search, p.max, code);
             const uint64_t w = weighing ? sampi_weight(p.max, l[i]) : 0;
@@ -956,35 +1071,37 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* The envelope's sum of each group, from those of its cells. */
+/* DRAW: the envelope's sum of each group, from those of its cells. The draw then finds a group by these sums, and makes
+   the envelopes of that group's elements again. Sums of cells go through memory: a group's cells belong to 32 lanes. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
     uint32_t *cell_sum = a->cell_sum + row * a->groups * SAMPI_WARP;
     uint64_t *sum = a->sum + row * a->groups;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first; g < p.end; g++)
+    SAMPI_LANES for (uint32_t group = p.first; group < p.end; group++)
     {
         float l[32];
         uint32_t q = 0;
-        if (sampi_gpu_live(&p, p.cell[g * SAMPI_WARP + (uint32_t)lane], p.bar)) {
-            sampi_gpu_cell(&p, g, lane, l);
+        if (sampi_gpu_live(&p, p.cell[group * SAMPI_WARP + (uint32_t)lane], p.bar)) {
+            sampi_gpu_cell(&p, group, lane, l);
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++) q += sampi_envelope(p.max, l[i]);
         }
-        cell_sum[g * SAMPI_WARP + (uint32_t)lane] = q;
+        cell_sum[group * SAMPI_WARP + (uint32_t)lane] = q;
     }
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = p.first + (uint32_t)lane; g < p.end; g += SAMPI_WARP)
+    SAMPI_LANES for (uint32_t group = p.first + (uint32_t)lane; group < p.end; group += SAMPI_WARP)
     {
         uint64_t all = 0;
-        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[g * SAMPI_WARP + i];
-        sum[g] = all;
+        SAMPI_UNROLL(32) for (uint32_t i = 0; i < SAMPI_WARP; i++) all += cell_sum[group * SAMPI_WARP + i];
+        sum[group] = all;
     }
 }
 
+/* A team's part of the pass that the row waits for. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
-    switch (a->state[row].want) {
+    switch (a->state[row].pass) {
         case SAMPI_PASS_SCAN: sampi_gpu_scan(a, row, split); break;
         case SAMPI_PASS_SUMS: sampi_gpu_walk_sums(a, row, split); break;
         case SAMPI_PASS_SIGMA:
@@ -998,8 +1115,15 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 }
 
 /* ====================================================================================================== >>list
-   What one team does with the tokens of a row: the list, and the changed tokens beside the row. */
+   What one team does with the tokens of a list. In: items, at most SAMP_GPU_LIST, in no order; the maximum of what is
+   left. Out: sums, prefixes, a chosen key; shorter or scaled lists. The idea: whatever needs an order is searched for
+   by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
+   they sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one
+   thing to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
+   list_end; list_weights for tail_free), and that no other function may use in between. */
 
+/* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
+   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1012,22 +1136,25 @@ typedef struct sampi_gpu_here {
 
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
-    sampi_gpu_here h = { a,
-                         sampi_gpu_job_of(a, row),
-                         &a->state[row],
-                         row,
-                         a->wide + row * SAMPI_WIDE,
-                         a->code + row * SAMP_GPU_LIST,
-                         a->changed + row * SAMPI_RULES,
-                         sampi_gpu_ids(a, row) };
+    sampi_gpu_here h;
+    h.a = a;
+    h.job = sampi_gpu_job_of(a, row);
+    h.st = &a->state[row];
+    h.row = row;
+    h.wide = a->wide + row * SAMPI_WIDE;
+    h.code = a->code + row * SAMP_GPU_LIST;
+    h.changed = a->changed + row * SAMPI_RULES;
+    h.changed_id = sampi_gpu_ids(a, row);
     return h;
 }
 
+/* The list in use: the other buffer is where list_keep writes. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
+/* The first token's key; 0: the list is empty. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1039,6 +1166,8 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
+/* What SUMS finds out about a row, of the list. The sums are the same integers: a row gets the same token whether its
+   tokens are a list by then or not. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1078,6 +1207,7 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
         stay[lane] = mine;
         all += mine;
     }
+    /* from here on sampi_gpu_list is the other buffer, and item is what it was */
     h->st->buffer ^= 1;
     h->st->n_list = all;
     sampi_gpu_item *to = sampi_gpu_list(h);
@@ -1093,6 +1223,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     }
 }
 
+/* SCALE, to the list. Equal logits may come of different ones, so that the order of keys can change: it is no list in
+   order, and nothing has to be done about that. */
 static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1110,7 +1242,7 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
-    uint32_t m = 1;
+    uint32_t m = 1; /* at most SAMP_GPU_LIST, which is a power of two: there is room */
     while (m < n) m *= 2;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = n + (uint32_t)lane; i < m; i += SAMPI_WARP)
@@ -1124,14 +1256,15 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
             SAMPI_LANES for (uint32_t k = (uint32_t)lane; k < m / 2; k += SAMPI_WARP)
             {
                 uint32_t i = 2 * step * (k / step) + k % step, j = i + step;
-                bool down = (i & size) == 0;
+                bool down = (i & size) == 0; /* runs go down and up in turns, so that two of them can be merged */
                 sampi_gpu_item x = item[i], y = item[j];
                 if ((x.key < y.key) == down) item[i] = y, item[j] = x;
             }
         }
 }
 
-/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. */
+/* The codes of the list in an order, and the weights in wide: what a prefix is searched in. They are made once, and
+   read a few dozen times. */
 static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1147,7 +1280,8 @@ static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
     }
 }
 
-/* Only tokens with this code are left, in the order of keys. */
+/* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
+   which list_end passes over. So one search serves for both orders. */
 static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1163,6 +1297,7 @@ typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
+/* The end of the sum may lie between two tokens with one code: these count both or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1178,6 +1313,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
+/* How many tokens have keys from this one on. */
 static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1188,6 +1324,7 @@ static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
     return count;
 }
 
+/* Weights in wide, for who needs no codes. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1218,7 +1355,9 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
         all += in ? w[i] : 0;
         upto += in;
     }
+    /* lo and hi are now the first and the last code: UINT64_MAX marks what list_tie has put aside */
     if (all < mass || upto < count) return UINT64_MAX;
+    /* mass and count grow with the code, so the first code that holds both is well defined */
     while (lo < hi && upto - below > 1) { /* the code is in [lo, hi]; so many tokens are below lo, and up to hi */
         const uint64_t step = ((hi - lo) >> 2) + 1, a = lo + step - 1, b = a + step,
                        c = b + step < hi ? b + step : hi;
@@ -1258,7 +1397,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         for (uint32_t from = 0; from < each; from += 8) {
             const uint32_t first = (uint32_t)lane * each + from;
             uint64_t y[8];
-            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+            SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
             SAMPI_AT_ONCE(8, y);
             SAMPI_UNROLL(8)
             for (uint32_t k = 0; k < 8; k++) sum += from + k < each && first + k < n ? y[k] : 0;
@@ -1272,6 +1411,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) sums[k] = lane_sum[k];
         SAMPI_AT_ONCE(32, sums);
         SAMPI_UNROLL(32) for (int k = 0; k < SAMPI_WARP; k++) before += k < lane ? sums[k] : 0;
+        /* one lane's piece holds the place; the others leave 0 to the reduction's maximum */
         if (before <= exceeded && exceeded - before < lane_sum[lane]) {
             bool go = true; /* on: it is behind here */
             rest -= before;
@@ -1279,7 +1419,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
             for (uint32_t from = 0; from < each; from += 8) {
                 uint64_t y[8];
                 const uint32_t first = (uint32_t)lane * each + from;
-                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(first + k, n - 1)];
+                SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(first + k, n - 1)];
                 SAMPI_AT_ONCE(8, y);
                 SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++)
                 {
@@ -1296,6 +1436,7 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
+/* The sum of x [n]: eight reads under way for each lane. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -1303,7 +1444,7 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += 8 * SAMPI_WARP)
     {
         uint64_t y[8];
-        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_least(i + k * SAMPI_WARP, n - 1)];
+        SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) y[k] = x[sampi_gpu_min_of(i + k * SAMPI_WARP, n - 1)];
         SAMPI_AT_ONCE(8, y);
         SAMPI_UNROLL(8) for (uint32_t k = 0; k < 8; k++) sum += i + k * SAMPI_WARP < n ? y[k] : 0;
     }
@@ -1317,7 +1458,7 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = h->st->n_list;
     const float max = h->st->max;
-    uint64_t *q = h->wide, *code = h->code, total = 0, random[2];
+    uint64_t *q = h->wide, *code = h->code, total = 0, random[2]; /* list_end searches these two */
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -1337,28 +1478,34 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
         }
         const uint64_t key = token << 32 | (uint32_t) ~(token >> 32);
         float l = sampi_gpu_logit(key);
+        /* taken with the probability that its true weight has of the envelope; else the next two random numbers */
         if (sampi_mulhi(random[1], (uint64_t)sampi_envelope(max, l) << 14) < sampi_weight(max, l)) return key;
     }
 }
 
 /* ===================================================================================================== >>steps
-   Advancing a row: one sampler after the other. What a sampler needs to know it asks for; if a pass is needed for it,
-   the row waits, and the sampler is called again with the answer. So all of these return 1: known, or done; 0: a pass
-   is needed, st->want says which; or a negative status. */
+   Advancing a row: one sampler after the other. In: what a pass has found. Out: the next pass that is needed, or the
+   row's result. The idea: what a sampler needs to know it asks for (sampi_gpu_require_*); if a pass is needed for it,
+   the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
+   known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
+   called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
+   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
 
 /* ---- what is known of the tokens left ---- */
 
-/* The set has changed. Its maximum is still known only if that is said. */
-static void sampi_gpu_changed_set(sampi_gpu_state *st, bool max_known)
+/* The set has changed. Its maximum is still known only if that is said. The list isn't touched: whether it still holds
+   depends on the change, and its author says so in listed and complete. */
+static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     st->sums_known = st->drawn = false;
     st->max_known = max_known;
     st->asked = 0;
 }
 
+/* The largest of the changed logits, -inf if there are none. */
 static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -1369,13 +1516,16 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
     return max;
 }
 
-static int sampi_gpu_max(const sampi_gpu_here *h)
+/* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
+   maximum, so that a pass for it is rare. */
+static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (!st->max_known && !st->complete) {
-        st->want = SAMPI_PASS_MAX;
+        st->pass = SAMPI_PASS_MAX;
         return 0;
     }
+    /* a row that is complete needs no pass */
     if (!st->max_known) st->max = st->n_list ? sampi_gpu_logit(sampi_gpu_list_max(h)) : -INFINITY;
     st->max_known = true;
     int status = sampi_max_status(st->max);
@@ -1383,7 +1533,7 @@ static int sampi_gpu_max(const sampi_gpu_here *h)
 }
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. */
+   together. The parts stay disjoint, so that each maximum still stands for another token. */
 static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -1395,7 +1545,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
             float x[32];
             SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++)
             {
-                x[i] = part[sampi_gpu_least(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
+                x[i] = part[sampi_gpu_min_of(from + i * SAMPI_WARP + (uint32_t)lane, n - 1)];
             }
             SAMPI_AT_ONCE(32, x);
             SAMPI_UNROLL(32) for (uint32_t i = 0; i < 32; i++) /* parts stay disjoint */
@@ -1408,101 +1558,115 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* A floor that at least `need` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts. */
-static uint64_t sampi_gpu_threshold(const sampi_gpu_here *h, uint32_t need)
+/* How many of the maxima part [n] reach a value. */
+SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
+{
+    uint32_t count = 0;
+    SAMPI_SIMD(reduction(+ : count))
+    SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
+    {
+        const uint32_t first = from + (uint32_t)lane;
+        float x[8];
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_min_of(first + k * SAMPI_WARP, n - 1)];
+        SAMPI_AT_ONCE(8, x);
+        SAMPI_UNROLL(8)
+        for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
+    }
+    return count;
+}
+
+/* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
+   from maxima of disjoint parts, each of which stands for a token. The scan has left maxima of lanes, a few per team,
+   and of cells, of which there are many: the fewer do if they are twice as many as wanted. Neither changes with the
+   operations since, which keep the order of what is left: the floor is found in the row as it came, and scaled. */
+static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
-    if (n < 2 * need) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
-    if (n < need) return SAMPI_GPU_ALL;
-    if (n > SAMPI_FOLD && need <= SAMPI_FOLD / 2) {
+    if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    if (n < want) return SAMPI_GPU_ALL;
+    if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
         sampi_gpu_fold(part, n, fold);
         part = fold, n = SAMPI_FOLD;
     }
-    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, least = INT32_MAX;
-    SAMPI_SIMD(reduction(min : least))
+    int32_t lo = sampi_key(-FLT_MAX), hi = sampi_key(h->st->dense_max) + 1, smallest = INT32_MAX;
+    SAMPI_SIMD(reduction(min : smallest))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
         const int32_t key = sampi_key(part[i]);
-        least = key < least ? key : least;
+        smallest = key < smallest ? key : smallest;
     }
-    if (least > lo) lo = least;
-    for (bool found = false;; found = true) { /* so many reach lo, if found; not so many reach hi */
-        const int32_t mid = found ? sampi_middle(lo, hi) : lo;
-        const float value = sampi_unkey(mid);
-        uint32_t count = 0;
-        if (found && (int64_t)hi - lo <= 1) break;
-        SAMPI_SIMD(reduction(+ : count))
-        SAMPI_LANES for (uint32_t from = 0; from < n; from += 8 * SAMPI_WARP)
-        {
-            const uint32_t first = from + (uint32_t)lane;
-            float x[8];
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) x[k] = part[sampi_gpu_least(first + k * SAMPI_WARP, n - 1)];
-            SAMPI_AT_ONCE(8, x);
-            SAMPI_UNROLL(8)
-            for (uint32_t k = 0; k < 8; k++) count += (uint32_t)((x[k] >= value) & (first + k * SAMPI_WARP < n));
-        }
-        if (count < need && !found) return SAMPI_GPU_ALL;
-        if (count < need)
+    if (smallest > lo) lo = smallest;
+    if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
+    while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
+        const int32_t mid = sampi_middle(lo, hi);
+        const uint32_t count = sampi_gpu_count_parts(part, n, sampi_unkey(mid));
+        if (count < want) {
             hi = mid;
-        else
-            lo = mid;
-        if (found && count >= need && count <= need + need / 4 + 4) break;
+            continue;
+        }
+        lo = mid;
+        if (count <= want + want / 4 + 4) break; /* near enough: a longer search costs more than a longer list */
     }
     return sampi_gpu_floor(sampi_gpu_rescale(h->st->op, h->st->n_ops, sampi_unkey(lo)));
 }
 
-/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. */
-static int sampi_gpu_gather(const sampi_gpu_here *h, uint64_t floor)
+/* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further
+   down will do, and one that was too long at a higher floor needn't be tried again. */
+static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
-    st->want = SAMPI_PASS_GATHER;
+    st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
     st->n_list = 0;
     st->listed = st->overflown = false;
     return 0;
 }
 
-/* A list of at least the first `need` tokens, or of all. SAMPI_GPU_DECLINED: not this way. */
-static int sampi_gpu_head(const sampi_gpu_here *h, uint64_t need)
+/* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
+   or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
+   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. */
+static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
-    if (st->complete || (st->listed && (st->n_list >= need || st->floor <= SAMPI_GPU_ALL))) return 1;
-    if (need > SAMP_GPU_LIST / 2 || need <= st->asked) return SAMPI_GPU_DECLINED;
-    st->asked = (uint32_t)need;
-    return sampi_gpu_gather(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_threshold(h, (uint32_t)need));
+    if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
+    if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
+    st->asked = (uint32_t)want;
+    return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
-/* All tokens left as a list, from now on. */
-static int sampi_gpu_settle(const sampi_gpu_here *h)
+/* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
+   instead of being recorded. */
+static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_gather(h, SAMPI_GPU_ALL);
+    int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
     if (known == 1) h->st->complete = true;
     return known;
 }
 
-/* n, z, s and low. The pass also makes a list of the first tokens, which are often enough for what comes next. */
-static int sampi_gpu_sums(const sampi_gpu_here *h)
+/* n, z, s and low, and with them the maximum. The pass also makes a list of the first tokens, which are often enough
+   for what comes next. */
+static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1 || st->sums_known) return known;
     if (st->complete) {
         sampi_gpu_list_sums(h);
         st->sums_known = true;
         return 1;
     }
-    st->want = SAMPI_PASS_SUMS;
+    /* a list beside the sums costs little, where maxima of cells still tell which floor it needs */
+    st->pass = SAMPI_PASS_SUMS;
     st->listing = !st->listed && !st->overflown && !st->thinned;
     if (st->listing) {
         st->asked = SAMPI_HEAD;
-        st->floor = sampi_gpu_threshold(h, st->asked);
+        st->floor = sampi_gpu_find_floor(h, st->asked);
         st->n_list = 0;
     }
     return 0;
@@ -1510,9 +1674,10 @@ static int sampi_gpu_sums(const sampi_gpu_here *h)
 
 /* ---- what is done to them ---- */
 
+/* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
 
-/* Do the newest operation to the changed tokens. */
+/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -1524,15 +1689,17 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
         op, 1, (uint32_t)id[i], c[i].l);
 }
 
-/* Keep the tokens from this key on: a prefix in order. */
-static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
+/* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the
+   row is complete from here on: this is how a chain gets away from passes. */
+static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
-    const sampi_gpu_op op = { SAMPI_OP_FROM, 0.0f, 0.0f, key, 0, 0.0 };
-    sampi_gpu_changed_set(st, st->max_known);
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, key);
+    sampi_gpu_invalidate(st, st->max_known);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
+        /* the bar is a logit: tokens with that of the key itself may stay, so it is not above them */
         if (key > SAMPI_GPU_ALL && sampi_gpu_logit(key) > st->bar) st->bar = sampi_gpu_logit(key);
         st->overflown = false;
         st->complete = st->listed && st->floor <= key;
@@ -1540,11 +1707,12 @@ static void sampi_gpu_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them. */
-static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
+/* Keep the tokens up to this key, the key of one of them, which so becomes the first. A list made before stays one of
+   keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
+static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
-    const sampi_gpu_op op = { SAMPI_OP_UNTIL, 0.0f, 0.0f, key, 0, 0.0 };
+    const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_UNTIL, 0.0f, key);
     if (!st->complete) {
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
@@ -1552,30 +1720,35 @@ static void sampi_gpu_until(const sampi_gpu_here *h, uint64_t key)
         st->thinned = true;
     }
     if (st->complete || st->listed) sampi_gpu_list_keep(h, &op);
-    sampi_gpu_changed_set(st, true);
+    /* the key is a token's that is left */
+    sampi_gpu_invalidate(st, true);
     st->max = sampi_gpu_logit(key);
 }
 
-static void sampi_gpu_scale(const sampi_gpu_here *h, float r)
+/* l *= r for every token. A list that isn't complete is of no more use: its floor was one of keys before. */
+static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_changed_set(st, st->max_known);
+    sampi_gpu_invalidate(st, st->max_known);
     if (st->complete) {
         sampi_gpu_list_scale(h, r);
     } else {
-        sampi_gpu_op op = { SAMPI_OP_SCALE, r, 0.0f, 0, 0, 0.0 };
+        const sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCALE, r, 0);
         sampi_gpu_push(st, &op);
         sampi_gpu_apply_changed(h);
         st->listed = st->overflown = false;
+        /* the bar moves as the logits do, with the same roundings */
         if (st->bar >= -FLT_MAX) st->bar = sampi_finite(sampi_roundf(st->bar * r));
     }
     if (st->max_known && st->max >= -FLT_MAX) st->max = sampi_finite(sampi_roundf(st->max * r));
 }
 
-/* The array would be put in order here: 1 that of keys, 2 typical's; or get its p. */
-static void sampi_gpu_ordered(const sampi_gpu_here *h, int32_t order, double mean)
+/* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
+   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. */
+static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
+    /* a list that isn't valid gets nothing: its items are written anew before they count */
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
     sampi_gpu_item *item = sampi_gpu_list(h);
     sampi_gpu_changed *c = h->changed;
@@ -1586,13 +1759,14 @@ static void sampi_gpu_ordered(const sampi_gpu_here *h, int32_t order, double mea
         for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) c[i].at_order = c[i].l;
     }
     st->order = order;
-    st->sorted = order == 1;
+    st->sorted = order == SAMPI_GPU_BY_KEY;
     st->order_at = (int32_t)st->n_ops + 1;
     st->order_max = st->max;
     st->order_mean = mean;
 }
 
-static void sampi_gpu_set_p(const sampi_gpu_here *h)
+/* The array would get its p here: likewise, and the sums that p is made from. */
+static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const uint32_t n = st->complete || st->listed ? st->n_list : 0, n_changed = h->job->n_ids;
@@ -1612,6 +1786,7 @@ static void sampi_gpu_set_p(const sampi_gpu_here *h)
 
 /* ---- the end of a prefix ---- */
 
+/* Histograms at zero. The team that asks for one clears it: no other one is at work. */
 static void sampi_gpu_clear(const sampi_gpu_here *h)
 {
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -1619,6 +1794,8 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < SAMPI_BUCKETS; i += SAMPI_WARP) mass[i] = count[i] = 0;
 }
 
+/* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
+   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1627,14 +1804,16 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     search->shift = even ? SAMPI_EVEN : 0;
     while (!even && (hi - lo) >> search->shift >= SAMPI_BUCKETS) search->shift++;
     sampi_gpu_clear(h);
-    search->stage = 1;
-    h->st->want = SAMPI_PASS_HIST;
+    search->stage = SAMPI_SEARCH_HISTOGRAM;
+    h->st->pass = SAMPI_PASS_HIST;
     return 0;
 }
 
-static uint64_t sampi_gpu_less(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
+/* What of a is left to be found, with b found. */
+static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes. */
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes. By score several tokens
+   may have the last one's: then keys decide how many of these belong to the prefix. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1647,11 +1826,12 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
     if (code > 0) sampi_gpu_list_prefix(h, code - 1, &below);
     if (upto.count - below.count <= 1) return;
     sampi_gpu_list_tie(h, code); /* a tie: the rest goes by keys */
-    search->key = ~sampi_gpu_list_end(h, sampi_gpu_less(search->mass, below.mass),
-                                      sampi_gpu_less(search->count, below.count));
+    search->key = ~sampi_gpu_list_end(h, sampi_gpu_remaining(search->mass, below.mass),
+                                      sampi_gpu_remaining(search->count, below.count));
 }
 
-/* The first code of a bucket, or of one behind it; one more than hi if there is none. */
+/* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
+   function that put codes into buckets: even ones have no formula for their ends that would round the same way. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -1665,7 +1845,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
     return lo;
 }
 
-/* The histogram is there: the bucket with the end. */
+/* The histogram is there: the bucket with the end, that is the later one of the two in which mass and count are
+   reached. What lies before it is taken off. It becomes the window of the next histogram if it holds more than a list,
+   which a single code can't be cut into: then the CPU has the row. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1675,9 +1857,10 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
         search->key = 0; /* all of them */
         search->score = UINT64_MAX;
-        search->stage = 4;
+        search->stage = SAMPI_SEARCH_ALL;
         return 1;
     }
+    /* the prefix that holds a mass m ends where the running sum exceeds m - 1 */
     uint64_t left = search->mass - 1;
     uint32_t bucket = 0, other = 0;
     if (search->mass) bucket = sampi_gpu_find(mass, SAMPI_BUCKETS, h->wide, &left);
@@ -1686,22 +1869,22 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     if (other > bucket) bucket = other;
     uint64_t before = sampi_gpu_total(count, bucket);
     search->before += before;
-    search->count = sampi_gpu_less(search->count, before);
-    search->mass = sampi_gpu_less(search->mass, sampi_gpu_total(mass, bucket));
+    search->count = sampi_gpu_remaining(search->count, before);
+    search->mass = sampi_gpu_remaining(search->mass, sampi_gpu_total(mass, bucket));
     const uint64_t lo = sampi_gpu_bucket_start(search, st->max, bucket);
     const uint64_t hi = sampi_gpu_bucket_start(search, st->max, bucket + 1) - 1;
-    if (count[bucket] > SAMP_GPU_LIST)
+    if (count[bucket] > SAMP_GPU_LIST) /* again, within the bucket */
         return lo < hi ? sampi_gpu_search_window(h, lo, hi, false) : SAMPI_GPU_DECLINED;
     search->lo = lo;
     search->hi = hi;
-    search->stage = 2;
-    st->want = SAMPI_PASS_BUCKET;
+    search->stage = SAMPI_SEARCH_BUCKET;
+    st->pass = SAMPI_PASS_BUCKET;
     st->n_list = 0;
     st->listed = st->overflown = false;
     return 0;
 }
 
-/* How many tokens are probably enough: the perplexity tells. */
+/* How many tokens are probably enough: twice the perplexity. A guess that is wrong costs a pass, never a token. */
 static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
 {
     if (mass == 0 || !st->sums_known) return count;
@@ -1710,99 +1893,128 @@ static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64
     return guess < (double)SAMP_GPU_LIST && (uint64_t)guess > count ? (uint64_t)guess : count;
 }
 
-/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
-   are the place of its last token. First in the list of the first tokens; then among all, by histograms. */
-static int sampi_gpu_select(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass, uint64_t count)
+/* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
+   for histograms to find. */
+static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
-    int known = sampi_gpu_max(h);
+    const uint64_t mass = search->mass, count = search->count;
+    const bool by_score = search->by_score;
+    int known = 1;
+    if (by_score && !st->complete) return SAMPI_GPU_DECLINED; /* the first by keys are not the first by score */
+    if (!st->complete && !st->listed)
+        known = sampi_gpu_require_first(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
     if (known != 1) return known;
-    if (search->stage == 0) {
+    sampi_gpu_prefix p;
+    sampi_gpu_list_codes(h, by_score);
+    sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
+    if (enough) {
+        sampi_gpu_search_list(h);
+    } else if (all) {
+        search->key = 0;
+        search->score = UINT64_MAX;
+    }
+    if (enough || all) return 1;
+    return sampi_gpu_require_first(h, sampi_gpu_guess(st, mass, count)) == 0 ? 0 : SAMPI_GPU_DECLINED;
+}
+
+/* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
+   are the place of its last token. First in the list of the first tokens; then among all, by histograms: of all codes,
+   of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of the prefix itself is made,
+   if it is short: what the sampler keeps is then complete. */
+static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
+                                    uint64_t count)
+{
+    sampi_gpu_state *st = h->st;
+    sampi_gpu_search *search = &st->search;
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
         search->mass = mass;
         search->count = count;
         search->before = 0;
-        if (st->complete || (st->listed && !by_score))
-            known = 1;
-        else
-            known = by_score ? SAMPI_GPU_DECLINED
-                             : sampi_gpu_head(h, mass && count < SAMPI_HEAD ? SAMPI_HEAD : count);
-        if (known == 1) {
-            sampi_gpu_prefix p;
-            sampi_gpu_list_codes(h, by_score);
-            sampi_gpu_list_prefix(h, UINT64_MAX, &p);
-            bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
-            if (enough)
-                sampi_gpu_search_list(h);
-            else if (all)
-                search->key = 0, search->score = UINT64_MAX;
-            if (enough || all) return 1;
-            known = sampi_gpu_head(h, sampi_gpu_guess(st, mass, count));
-        }
-        if (known == 0) return 0;
+        known = sampi_gpu_prefix_of_list(h);
+        if (known != SAMPI_GPU_DECLINED) return known;
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
-    if (search->stage == 1 && (known = sampi_gpu_search_bucket(h)) != 1) return known;
-    if (search->stage == 2) {
+    if (search->stage == SAMPI_SEARCH_HISTOGRAM) {
+        known = sampi_gpu_search_bucket(h);
+        if (known != 1) return known;
+    }
+    if (search->stage == SAMPI_SEARCH_BUCKET) {
         sampi_gpu_prefix p;
         sampi_gpu_list_codes(h, by_score);
         sampi_gpu_search_list(h);
-        search->stage = 3;
+        search->stage = SAMPI_SEARCH_LIST;
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
-        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_gather(h, search->key);
+        if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
-    search->stage = 0;
+    search->stage = SAMPI_SEARCH_IDLE;
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. */
+/* Keep the first tokens: so much mass, so many. Nothing is put in order by it. */
 static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
-    int known = sampi_gpu_select(h, false, 0.0, mass, count);
-    if (known == 1) sampi_gpu_from(h, h->st->search.key);
+    int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
+    if (known == 1) sampi_gpu_keep_from(h, h->st->search.key);
     return known;
 }
 
-/* Keep l >= least, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
-static int sampi_gpu_keep_above(const sampi_gpu_here *h, double least, uint64_t min_keep)
+/* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. */
+static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
+{
+    int known = sampi_gpu_require_list(h, from);
+    *enough = true;
+    if (known == SAMPI_GPU_DECLINED && *min_keep <= SAMP_GPU_LIST) return 1;
+    if (known != 1) return known;
+    const uint64_t count = sampi_gpu_list_count(h, from);
+    if (count < *min_keep) {
+        known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
+        if (*min_keep > h->st->n) *min_keep = h->st->n;
+    }
+    *enough = count >= *min_keep;
+    return 1;
+}
+
+/* The caller's phase, plus this: min_keep decides, not the floor. */
+enum { SAMPI_PHASE_MIN_KEEP = 16 };
+
+/* Keep l >= floor, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
+static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
-    uint64_t from = sampi_gpu_floor(sampi_float_up(least));
-    if (st->phase < 16) { /* 16: min_keep decides */
-        if (least > (double)st->max) {
-            st->phase += 16;
-        } else {
-            known = sampi_gpu_gather(h, from);
-            if (known == 0) return 0;
-            if (known == SAMPI_GPU_DECLINED && min_keep > SAMP_GPU_LIST) return known;
-            uint64_t count = known == 1 ? sampi_gpu_list_count(h, from) : 0;
-            if (known == 1 && count < min_keep) { /* more than there are can't be asked for */
-                if ((known = sampi_gpu_sums(h)) != 1) return known;
-                if (min_keep > st->n) min_keep = st->n;
-            }
-            if (known == SAMPI_GPU_DECLINED || count >= min_keep) {
-                sampi_gpu_from(h, from);
-                return 1;
-            }
-            st->phase += 16;
+    if (st->phase < SAMPI_PHASE_MIN_KEEP) {
+        const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
+        bool enough = false;
+        if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
+        if (known != 1) return known;
+        if (enough) {
+            sampi_gpu_keep_from(h, from);
+            return 1;
         }
+        st->phase += SAMPI_PHASE_MIN_KEEP;
     }
-    known = sampi_gpu_select(h, false, 0.0, 0, min_keep);
+    known = sampi_gpu_require_prefix(h, false, 0.0, 0, min_keep);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_from(h, st->search.key);
-    st->phase -= 16;
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_keep_from(h, st->search.key);
+    st->phase -= SAMPI_PHASE_MIN_KEEP;
     return 1;
 }
 
 /* ---- choosing ---- */
 
-/* Where a token with a changed logit stands among them; n_ids if it isn't one. */
+/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. */
 static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -1816,7 +2028,7 @@ static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* A token's logit after the first n operations; a changed one's present logit. */
+/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -1824,8 +2036,9 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
     return at < h->job->n_ids ? h->changed[at].l : sampi_gpu_replay(h->st->op, n, id, sampi_gpu_element(&v, id));
 }
 
-/* The envelope of each token of a group, by id. */
-static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
+/* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
+   their places, so that the running sum over the group is the one that the CPU would go through. */
+static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
     const uint32_t n_changed = h->job->n_ids;
@@ -1833,11 +2046,12 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
     const int32_t *id = h->changed_id;
     uint64_t *q = h->wide;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t g = group; g < group + 1; g++) /* without a loop gcc 12's device compiler fails */
+    SAMPI_LANES for (uint32_t group = which; group < which + 1;
+                     group++) /* without a loop gcc 12's device compiler fails */
     {
-        const bool pairs = sampi_gpu_paired(&p.v, g);
+        const bool pairs = sampi_gpu_paired(&p.v, group);
         float l[32];
-        sampi_gpu_cell(&p, g, lane, l);
+        sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32)
         for (int i = 0; i < 32; i++) q[sampi_gpu_index(pairs, lane, i)] = sampi_envelope(p.max, l[i]);
     }
@@ -1845,12 +2059,13 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t group)
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP)
     {
         const uint32_t at = (uint32_t)id[i];
-        if (at / SAMPI_GROUP == group) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
+        if (at / SAMPI_GROUP == which) q[at % SAMPI_GROUP] = sampi_envelope(p.max, c[i].l);
     }
 }
 
-/* The changed tokens in the sums of groups. */
-static void sampi_gpu_join_sums(const sampi_gpu_here *h)
+/* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
+   if it had never been taken out. */
+static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
     uint64_t *sum = h->a->sum + h->row * h->a->groups;
@@ -1862,14 +2077,16 @@ static void sampi_gpu_join_sums(const sampi_gpu_here *h)
         &sum[(uint32_t)id[i] / SAMPI_GROUP], (uint64_t)sampi_envelope(max, c[i].l), __ATOMIC_RELAXED);
 }
 
-/* sampi_draw among the tokens of the row. */
+/* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
+   test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
+   the sums of lanes. Mostly the first attempt is good: the envelope is close. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
     const uint64_t *sum = h->a->sum + h->row * groups;
     const float max = h->st->max;
     uint64_t random[2];
-    sampi_gpu_join_sums(h);
+    sampi_gpu_join_groups(h);
     const uint64_t total = sampi_gpu_total(sum, groups);
     for (uint32_t attempt = 0;; attempt++) {
         sampi_random_bits(step->seed, h->job->position, step->stream, attempt, random);
@@ -1884,10 +2101,11 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
+/* The key of the drawn token: of the list, or after a pass for the envelope's sums. */
 static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_max(h);
+    int known = sampi_gpu_require_max(h);
     if (known != 1) return known;
     if (st->complete) {
         *key = sampi_gpu_list_draw(h, step);
@@ -1895,7 +2113,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
     }
     if (!st->drawn) {
         st->drawn = true;
-        st->want = SAMPI_PASS_DRAW;
+        st->pass = SAMPI_PASS_DRAW;
         return 0;
     }
     *key = sampi_gpu_row_draw(h, step);
@@ -1904,7 +2122,7 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
 
 /* ---- the end of a row ---- */
 
-/* Leave the result: no team does anything more to the row. */
+/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -1925,6 +2143,7 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
+/* The rules of a step: where they came with the batch, or in the row's own place. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -1936,6 +2155,7 @@ typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
+/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -1949,11 +2169,14 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
     spot->count = count;
 }
 
-/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. */
-static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
+/* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
+   token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Rules that nothing
+   changes (logit_bias) are copied once, from where they were sent. */
+static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
-    sampi_gpu_step *step = &job->step[job->keeper - 1];
+    sampi_gpu_step *step = &job->step[job->kept_step - 1];
     const uint32_t sent = job->side == SAMPI_GPU_SENT, side = job->side == SAMPI_GPU_LEFT, n = step->n;
     const bool counts = job->ring.cap > 0;
     if (!counts && !sent) return;
@@ -1965,6 +2188,7 @@ static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
     const int32_t old = counts ? sampi_ring_push(&job->ring, window, token) : token, in = counts ? token : -1;
+    /* old: what falls out, or a token that no rule has, if the window isn't full */
     const bool same = old == token; /* falls out and comes in: nothing changes */
     sampi_gpu_spot out_at, in_at;
     sampi_gpu_spot_of(from, n, old, &out_at);
@@ -1976,6 +2200,7 @@ static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
     {
         sampi_gpu_rule r = { in, 0, repeat, 0.0f, 0 };
         uint32_t at = i == n ? in_at.below : i;
+        /* number n is the rule that comes in, if there is one; the rule that goes is not copied */
         if (i == n ? !inserts : removes && i == out_at.below) continue;
         if (i < n) {
             r = from[i];
@@ -1993,7 +2218,8 @@ static void sampi_gpu_remember(const sampi_gpu_here *h, int32_t token)
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
-/* The row is done: its result, and everything as the next batch expects it. */
+/* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch
+   and arrived. It returns 0 like a step that waits, because nothing more is to be done. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -2004,17 +2230,20 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
     sampi_gpu_report(h, status, token, value);
     if (a->out) a->out[a->place[h->row].out_row] = status ? status : token;
     if (status == SAMP_OK) h->job->position += h->job->draws;
+    /* whole words: all holes of the row go, and every one of them has its id here */
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_changed; i += SAMPI_WARP) hole[(uint32_t)id[i] / 32] = 0;
-    if (status == SAMP_OK && h->job->keeper) sampi_gpu_remember(h, token);
-    word *w = (word *)(void *)&h->st->want;
-    const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, want)) / sizeof(word));
+    if (status == SAMP_OK && h->job->kept_step) sampi_gpu_next_rules(h, token);
+    /* all members from `pass` up to the operations, of which n_ops says how many count */
+    word *w = (word *)(void *)&h->st->pass;
+    const uint32_t n = (uint32_t)((offsetof(sampi_gpu_state, op) - offsetof(sampi_gpu_state, pass)) / sizeof(word));
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) w[i] = 0;
     return 0;
 }
 
-/* The last sampler has chosen: that is all, unless log-probabilities are wanted. */
+/* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
+   the last step. */
 static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -2024,8 +2253,11 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
     return 1;
 }
 
-/* ---- the samplers ---- */
+/* ---- the samplers ----
+   A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
+   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same. */
 
+/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -2034,7 +2266,8 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
     return sampi_finite(l - rule->fall);
 }
 
-/* The rules of a step are sorted by id; those with the same id count in their order. */
+/* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
+   order, so the lane of the first one does them all. */
 static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2050,11 +2283,12 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
     }
 }
 
+/* The same to a list: each item looks for its rules. A token that a bias masks goes. */
 static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
     const uint32_t n = step->n, n_list = h->st->n_list;
-    const sampi_gpu_op unmasked = { SAMPI_OP_FROM, 0.0f, 0.0f, SAMPI_GPU_ALL, 0, 0.0 };
+    const sampi_gpu_op unmasked = sampi_gpu_op_of(SAMPI_OP_FROM, 0.0f, SAMPI_GPU_ALL);
     sampi_gpu_item *item = sampi_gpu_list(h);
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_list; i += SAMPI_WARP)
@@ -2075,14 +2309,16 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
     sampi_gpu_list_keep(h, &unmasked);
 }
 
+/* Single logits change. The maximum is known at once as long as nothing else was done to the row: it is that of the
+   changed tokens or that of the others. */
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    if (step->n == 0 && h->job->keeper) return 1; /* an empty window */
+    if (step->n == 0 && h->job->kept_step) return 1; /* an empty window */
     if (st->phase == 0) {
         st->phase = 1;
         st->sorted = false;
-        sampi_gpu_changed_set(st, false);
+        sampi_gpu_invalidate(st, false);
         if (st->complete) {
             sampi_gpu_patch_list(h, step);
         } else {
@@ -2095,20 +2331,32 @@ static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
             }
         }
     }
-    return sampi_gpu_max(h);
+    return sampi_gpu_require_max(h);
 }
 
+/* penalties' parameters go along, because the device counts the window itself from then on; the rules are the host's
+   to make: see sampi_gpu_fill_rules. */
+static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    if (s->kind != SAMPI_PENALTIES) return;
+    step->a = s->u.penalties.repeat;
+    step->b = s->u.penalties.freq;
+    step->c = s->u.penalties.present;
+}
+
+/* Keep what is within n standard deviations of the maximum: sums for these first, then the smallest logit that is
+   within reach, by bisection over floats, in exactly the arithmetic of the CPU. */
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         st->scale = sampi_sigma_scale((double)st->max - (double)st->low);
         st->phase = 1;
         st->sigma[0] = st->sigma[1] = st->sigma[2] = st->sigma[3] = 0;
         if (st->max != st->low && !st->complete) {
-            st->want = SAMPI_PASS_SIGMA;
+            st->pass = SAMPI_PASS_SIGMA;
             return 0;
         }
         if (st->max != st->low) {
@@ -2141,18 +2389,41 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
         else
             hi = mid;
     }
-    sampi_gpu_from(h, sampi_gpu_floor(sampi_unkey(hi)));
+    sampi_gpu_keep_from(h, sampi_gpu_floor(sampi_unkey(hi)));
     return 1;
 }
 
+static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
+
+/* The first k in order. */
+static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
+    if (known != 1) return known;
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_keep_from(h, h->st->search.key);
+    return 1;
+}
+
+static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
+
+/* The four samplers with a threshold and a smallest number of tokens. */
+static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->share = sampi_share(s->u.cut.p);
+    step->min_keep = s->u.cut.min_keep;
+}
+
+/* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
+   running sum exceeds its share, by bisection. */
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_settle(h);
-    if (known == 1) known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_all(h);
+    if (known == 1) known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_mark_p(h);
     if (st->n <= 2) return 1;
     sampi_gpu_list_sort(h);
     sampi_gpu_list_weights(h);
@@ -2177,26 +2448,33 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
             lo = mid + 1;
     }
     if (lo > keep) keep = lo;
-    if (lo < n && keep < st->n_list) sampi_gpu_from(h, sampi_gpu_list(h)[keep - 1].key);
+    if (lo < n && keep < st->n_list) sampi_gpu_keep_from(h, sampi_gpu_list(h)[keep - 1].key);
     return 1;
 }
 
+static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
+/* The shortest prefix in the order of scores. Phase 1: the cut is made; what is left is mostly few, and becomes the
+   list if it fits. Thinned, because the scores say nothing about maxima of cells. */
 static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         double mean = (double)st->s / (double)st->z;
         uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n;
-        known = sampi_gpu_select(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
+        known = sampi_gpu_require_prefix(h, true, mean, sampi_mulhi(step->share, st->z) + 1, min_keep);
         if (known != 1) return known;
-        sampi_gpu_ordered(h, 2, mean);
-        sampi_gpu_set_p(h);
+        sampi_gpu_mark_order(h, SAMPI_GPU_BY_SCORE, mean);
+        sampi_gpu_mark_p(h);
         st->phase = 1;
-        sampi_gpu_changed_set(st, false);
-        const sampi_gpu_op op = { SAMPI_OP_SCORE, 0.0f, st->max, search->key, search->score, mean };
+        sampi_gpu_invalidate(st, false);
+        sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_SCORE, 0.0f, search->key);
+        op.max = st->max;
+        op.t = search->score;
+        op.mean = mean;
         if (st->complete) {
             sampi_gpu_list_keep(h, &op);
         } else {
@@ -2206,89 +2484,149 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
             st->thinned = true;
         }
     }
-    int known = sampi_gpu_settle(h); /* mostly few are left */
+    int known = sampi_gpu_require_all(h); /* mostly few are left */
     return known == SAMPI_GPU_DECLINED ? 1 : known;
 }
 
+static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
+/* The shortest prefix with its share of the mass. */
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, need = sampi_mass_of(step->share, st->z);
-    known = sampi_gpu_select(h, false, 0.0, need ? need : 1, min_keep ? min_keep : 1);
+    uint64_t min_keep = step->min_keep < st->n ? step->min_keep : st->n, mass = sampi_mass_of(step->share, st->z);
+    known = sampi_gpu_require_prefix(h, false, 0.0, mass ? mass : 1, min_keep ? min_keep : 1);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
-    sampi_gpu_from(h, st->search.key);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_mark_p(h);
+    sampi_gpu_keep_from(h, st->search.key);
     return 1;
 }
 
+static void sampi_gpu_fill_top_p(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
+
+/* A probability of p times the largest one is a logit ln p below the maximum. */
+static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    int known = sampi_gpu_require_max(h);
+    if (known != 1) return known;
+    return sampi_gpu_keep_above(h, (double)h->st->max + step->d, step->min_keep > 1 ? step->min_keep : 1);
+}
+
+static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    sampi_gpu_fill_cut(step, s);
+    step->d = sampi_ln(s->u.cut.p);
+}
+
+/* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
+   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     uint64_t random[2];
     sampi_random_bits(step->seed, h->job->position, step->stream, 0, random);
     if (step->a < 1.0f && random[0] >= step->coin) return 1;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
     if (!st->complete && !(step->b > 1e-3f)) return SAMPI_GPU_DECLINED;
     uint64_t reach = step->share ? sampi_gpu_floor(sampi_float_up((double)st->max + step->d)) : SAMPI_GPU_ALL;
-    if ((known = sampi_gpu_gather(h, reach)) != 1) return known;
+    if ((known = sampi_gpu_require_list(h, reach)) != 1) return known;
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
-    const uint64_t need = sampi_mass_of(step->share, st->z);
-    uint64_t above = 0, least = UINT64_MAX; /* how many reach t; the last of them in order */
-    SAMPI_SIMD(reduction(+ : above) reduction(min : least))
+    const uint64_t mass = sampi_mass_of(step->share, st->z);
+    uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
+    SAMPI_SIMD(reduction(+ : above) reduction(min : last))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
-        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= need;
+        bool in = sampi_weight(max, sampi_gpu_logit(item[i].key)) >= mass;
         above += in;
-        least = in && item[i].key < least ? item[i].key : least;
+        last = in && item[i].key < last ? item[i].key : last;
     }
     if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
-    sampi_gpu_set_p(h);
-    sampi_gpu_until(h, least);
+    sampi_gpu_mark_p(h);
+    sampi_gpu_keep_until(h, last);
     return 1;
 }
 
-static int sampi_gpu_temp(const sampi_gpu_here *h, float t)
+/* t stands in it three ways: as it is, as a share of the mass that decides, and as a logarithm, which finds the floor
+   for the list. The logarithm is a little low, so that rounding never leaves out a token that the share would keep. */
+static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->a = s->u.xtc.p;
+    step->b = s->u.xtc.t;
+    step->coin = sampi_share(s->u.xtc.p);
+    step->share = sampi_share(s->u.xtc.t);
+    step->min_keep = s->u.xtc.min_keep;
+    step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
+}
+
+/* A temperature too small for arithmetic is greedy: one token stays. */
+static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
-    sampi_gpu_scale(h, 1.0f / t);
+    sampi_gpu_scale_all(h, 1.0f / t);
     return 1;
 }
 
+static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    return sampi_gpu_temper(h, step->a);
+}
+
+static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
+
+/* The temperature depends on the entropy. Phase 1: it is known, in scale. One token has no entropy. */
 static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         if (st->n == 1) return 1;
         sampi_sums sums = { st->max, (size_t)st->n, st->z, st->s, 0 };
         st->scale = (double)sampi_dynamic_temp(step->a, step->b, step->c, &sums);
         st->phase = 1;
     }
-    return sampi_gpu_temp(h, (float)st->scale);
+    return sampi_gpu_temper(h, (float)st->scale);
 }
 
-static int sampi_gpu_softmax(const sampi_gpu_here *h)
+/* Without a range it is a temperature, for which no sums are needed. */
+static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s)
 {
-    int known = sampi_gpu_sums(h);
+    if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
+    step->a = s->u.temp.t;
+    step->b = s->u.temp.delta;
+    step->c = s->u.temp.exponent;
+}
+
+/* p is set, and the array in order: of that only an export shows anything. */
+static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    (void)step;
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_set_p(h);
+    sampi_gpu_mark_order(h, SAMPI_GPU_BY_KEY, 0.0);
+    sampi_gpu_mark_p(h);
     return 1;
 }
 
-static int sampi_gpu_greedy(const sampi_gpu_here *h)
+static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+
+/* The first token: a list of one is asked for, and more in it are no harm. */
+static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
-    int known = sampi_gpu_select(h, false, 0.0, 0, 1); /* one token: it is on the list */
+    (void)step;
+    int known = sampi_gpu_require_prefix(h, false, 0.0, 0, 1); /* one token: it is on the list */
     return known == 1 ? sampi_gpu_choose(h, sampi_gpu_list_max(h), 0.0f) : known;
 }
 
+static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+
+/* The draw, without anything before it or after it. */
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
@@ -2296,12 +2634,16 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return known == 1 ? sampi_gpu_choose(h, key, 0.0f) : known;
 }
 
-/* Draw among the tokens kept, and learn from the surprise. */
+/* It has no parameters but the random source, which every step has. */
+static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
+
+/* Draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next batch, and into the
+   result, for the host's chain. */
 static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     uint64_t key;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known == 1) known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
     double d = (double)st->max - (double)sampi_gpu_logit(key);
@@ -2309,20 +2651,23 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
     return sampi_gpu_choose(h, key, step->mu);
 }
 
+/* Phase 0: the exponent of Zipf's law from the first m tokens, which are sorted, and from it how many to keep (row_z);
+   1: keep them; 2: draw. */
 static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         uint64_t m = step->k < st->n ? step->k : st->n;
-        if ((known = sampi_gpu_head(h, m)) != 1) return known;
+        if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
         if (st->n_list < m) return SAMPI_GPU_DECLINED;
         sampi_gpu_list_sort(h);
         const sampi_gpu_item *item = sampi_gpu_list(h);
         sampi_zipf zipf = { 0.0, 0.0 };
         for (uint32_t i = 0; i + 1 < m; i++)
             sampi_zipf_add(&zipf, i, sampi_gpu_logit(item[i].key), sampi_gpu_logit(item[i + 1].key));
+        /* the sums over pairs of neighbours are the CPU's, in its order: no work for lanes, but m is small */
         st->row_z = sampi_zipf_size(&zipf, step->d, step->mu, (size_t)st->n);
         st->phase = 1;
     }
@@ -2333,12 +2678,23 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
     return sampi_gpu_mirostat_select(h, step);
 }
 
+/* Both kinds: m and the vocabulary's size are of the first one only. */
+static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    step->k = (uint32_t)s->u.mirostat.m;
+    step->d = (double)s->u.mirostat.n_vocab;
+    step->a = s->u.mirostat.tau;
+    step->b = s->u.mirostat.eta;
+    step->mu = s->now.mu;
+}
+
+/* Phase 0: the floor (scale) from mu; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
 static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         st->scale = sampi_surprise_floor(step->mu, st->max, (double)st->z);
         st->phase = 1;
     }
@@ -2349,6 +2705,12 @@ static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
     return sampi_gpu_mirostat_select(h, step);
 }
 
+static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    sampi_gpu_fill_mirostat(step, s);
+}
+
+/* The map, done to a list. at_order has the logit from before: the chosen token's probability is made from it. */
 static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2364,7 +2726,8 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     }
 }
 
-/* Before the map: what its probability is reckoned from. */
+/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
+   that after all operations but the last one, which is the map. */
 static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 {
     if (!h->st->complete) {
@@ -2380,11 +2743,13 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
     return l;
 }
 
+/* Logits by how far the probability is from the aim, then a draw. Phase 1: mapped. row_max and row_z are of the first
+   distribution, of which the chosen token's probability is learnt. */
 static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
-        int known = sampi_gpu_sums(h);
+        int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
         const float aim = sampi_aim(step->a, step->c, step->mu);
         st->row_max = st->max;
@@ -2392,39 +2757,46 @@ static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
         if (st->complete) {
             sampi_gpu_list_adapt(h, aim);
         } else {
-            sampi_gpu_op op = { SAMPI_OP_ADAPT, aim, st->max, 0, st->z, 0.0 };
-            sampi_gpu_ordered(h, 0, 0.0); /* keeps the changed tokens' logits */
+            sampi_gpu_op op = sampi_gpu_op_of(SAMPI_OP_ADAPT, aim, 0);
+            op.max = st->max;
+            op.t = st->z;
+            sampi_gpu_mark_order(h, SAMPI_GPU_BY_ID, 0.0); /* keeps the changed tokens' logits */
             sampi_gpu_push(st, &op);
             sampi_gpu_apply_changed(h);
             st->listed = st->overflown = false;
             st->thinned = true; /* nor do the maxima of cells say anything of the mapped logits */
         }
-        sampi_gpu_changed_set(st, false);
+        sampi_gpu_invalidate(st, false);
         st->phase = 1;
     }
     uint64_t key;
     int known = sampi_gpu_draw(h, step, &key);
     if (known != 1) return known;
+    /* the averages go into the step, for the next batch; p goes to the host, whose chain does the same */
     float l = sampi_gpu_unadapted(h, sampi_gpu_id(key)), p = (float)(sampi_exp(st->row_max, l) / (double)st->row_z);
     step->c = sampi_decay(step->c, step->b, p);
     step->mu = sampi_decay(step->mu, step->b, 1.0f);
     return sampi_gpu_choose(h, key, p);
 }
 
-static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* Without a target it is a plain draw. */
+static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler *s)
 {
-    int known = sampi_gpu_select(h, false, 0.0, 0, step->k);
-    if (known != 1) return known;
-    sampi_gpu_ordered(h, 1, 0.0);
-    sampi_gpu_from(h, h->st->search.key);
-    return 1;
+    if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
+    step->a = s->u.adaptive.target;
+    step->b = s->u.adaptive.decay;
+    step->c = s->u.adaptive.sum;
+    step->mu = s->u.adaptive.total;
 }
 
-/* ---- a user's sampler ---- */
+/* ---- a user's sampler ----
+   The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
+   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass. */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
 
+/* The list as the arrays that a user's sampler gets. */
 static void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2460,58 +2832,63 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
         bad += !(l[i] <= FLT_MAX);
         if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
     }
-    sampi_gpu_changed_set(h->st, false);
-    return bad ? (int)SAMP_E_NAN : sampi_gpu_max(h);
+    sampi_gpu_invalidate(h->st, false);
+    return bad ? (int)SAMP_E_NAN : sampi_gpu_require_max(h);
 }
 
-/* The first time the row stops, with its list in the user's arrays; then it goes on. */
+/* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
+   and apply_gpu is promised none. */
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 1) return sampi_gpu_repack(h);
-    int known = sampi_gpu_settle(h);
+    int known = sampi_gpu_require_all(h);
     if (known != 1) return known;
+    /* called again after the stop: phase 1 then finds what the user's sampler has left */
     sampi_gpu_unpack(h);
     st->phase = 1;
-    st->want = SAMPI_PASS_NONE;
+    st->pass = SAMPI_PASS_NONE;
     sampi_gpu_report(h, SAMP_OK, SAMPI_GPU_STOPPED, 0.0f);
     return 0;
 }
 
+/* All that is left, for the host: the rest of the chain runs there. More than a list: the CPU samples the row. */
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
-    int known = sampi_gpu_settle(h);
+    int known = sampi_gpu_require_all(h);
     return known == 1 ? sampi_gpu_finish(h, SAMP_OK, -1, 0.0f) : known;
 }
 
 /* ---- log-probabilities ----
-   The host makes them, by the CPU's functions, of what is told here. */
+   The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
+   chosen token's logit and rank, of the row as given and of what the chain has left. */
 
 /* The keys of the first tokens of a row's set: 0 as given, 1 left. */
-static uint64_t *sampi_gpu_top(sampi_gpu_told *told, size_t n_rows, uint32_t n_top, size_t row, size_t set)
+static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
-    return (uint64_t *)(void *)(told + n_rows * 2) + (row * 2 + set) * n_top;
+    return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
-/* The tokens left: max, z and the first ones. */
-static int sampi_gpu_tell(const sampi_gpu_here *h, size_t set, uint32_t n_top)
+/* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
+   order: the host sorts few. */
+static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_sums(h);
+    int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
     if (n_top > st->n) n_top = (uint32_t)st->n;
-    if (n_top > 0) known = sampi_gpu_select(h, false, 0.0, 0, n_top);
+    if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
-    sampi_gpu_told *told = &a->told[h->row * 2 + set];
-    uint64_t *top = sampi_gpu_top(a->told, a->n_rows, a->n_top, h->row, set);
+    sampi_gpu_basis *basis = &a->basis[h->row * 2 + set];
+    uint64_t *top = sampi_gpu_top_keys(a->basis, a->n_rows, a->n_top, h->row, set);
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = n_top > 0 ? st->n_list : 0;
     const uint64_t last = st->search.key;
-    uint32_t *found = &told->n_top;
-    told->max = st->max;
-    told->z = st->z;
-    told->n_top = 0;
+    uint32_t *found = &basis->n_top;
+    basis->max = st->max;
+    basis->z = st->z;
+    basis->n_top = 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
@@ -2520,24 +2897,26 @@ static int sampi_gpu_tell(const sampi_gpu_here *h, size_t set, uint32_t n_top)
     return 1;
 }
 
-/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them. */
+/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them, and then its rank
+   needs no pass at the end. */
 static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    int known = sampi_gpu_tell(h, 0, step->k);
+    int known = sampi_gpu_leave_basis(h, 0, step->k);
     if (known != 1) return known;
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->listed ? st->n_list : 0;
-    uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
+    uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
     SAMPI_SIMD()
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) head[i] = item[i].key;
-    st->n_head = n;
-    st->head_from = st->listed ? st->floor : UINT64_MAX;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
+    st->n_given = n;
+    st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
 }
 
-/* The row as it was given, but that no list of it is to be had. */
-static void sampi_gpu_undo(const sampi_gpu_here *h, float max)
+/* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
+   them would make a list, and only a count is wanted. */
+static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
     sampi_gpu_state *st = h->st;
@@ -2556,86 +2935,75 @@ static void sampi_gpu_undo(const sampi_gpu_here *h, float max)
     st->max = max;
 }
 
-/* A key's rank among those of the row's head. */
-static uint32_t sampi_gpu_head_rank(const sampi_gpu_here *h, uint64_t key)
+/* A key's rank among the first tokens of the row as given. */
+static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
-    const uint64_t *head = h->a->head + h->row * SAMP_GPU_LIST;
-    const uint32_t n = h->st->n_head;
+    const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
+    const uint32_t n = h->st->n_given;
     uint32_t rank = 0;
     SAMPI_SIMD(reduction(+ : rank))
-    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += head[i] >= key;
+    SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) rank += given[i] >= key;
     return rank;
 }
 
-/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it. */
+/* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
+   from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
+   if the chosen token is not among its first; 3: done. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
-    sampi_gpu_told *given = &h->a->told[h->row * 2], *left = given + 1;
+    sampi_gpu_basis *given = &h->a->basis[h->row * 2], *left = given + 1;
     const uint32_t id = sampi_gpu_id(st->chosen);
     int known;
     if (st->phase == 0) {
-        if ((known = sampi_gpu_tell(h, 1, step->k)) != 1) return known;
-        sampi_gpu_from(h, st->chosen);
+        if ((known = sampi_gpu_leave_basis(h, 1, step->k)) != 1) return known;
+        sampi_gpu_keep_from(h, st->chosen);
         st->thinned = true; /* only their number is wanted */
         st->phase = 1;
     }
     if (st->phase == 1) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
-        given->rank = sampi_gpu_head_rank(h, key);
+        given->rank = sampi_gpu_given_rank(h, key);
         st->phase = 3;
-        if (key < st->head_from) {
-            sampi_gpu_undo(h, given->max);
-            sampi_gpu_from(h, key);
+        if (key < st->given_from) {
+            sampi_gpu_restore_row(h, given->max);
+            sampi_gpu_keep_from(h, key);
             st->phase = 2;
         }
     }
     if (st->phase == 2) {
-        if ((known = sampi_gpu_sums(h)) != 1) return known;
+        if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         given->rank = (uint32_t)st->n;
     }
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-static int sampi_gpu_do(const sampi_gpu_here *h, sampi_gpu_step *step)
+/* The one place where the device tells steps apart. What the host never sends is declined: the CPU samples the row. */
+static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
-        case SAMPI_GPU_PATCH: return sampi_gpu_patch(h, step);
-        case SAMPI_GPU_TOP_N_SIGMA: return sampi_gpu_top_n_sigma(h, step);
-        case SAMPI_GPU_TOP_K: return sampi_gpu_top_k(h, step);
-        case SAMPI_GPU_TAIL_FREE: return sampi_gpu_tail_free(h, step);
-        case SAMPI_GPU_TYPICAL: return sampi_gpu_typical(h, step);
-        case SAMPI_GPU_TOP_P: return sampi_gpu_top_p(h, step);
-        case SAMPI_GPU_MIN_P: {
-            int known = sampi_gpu_max(h);
-            double least = (double)h->st->max + step->d;
-            return known == 1 ? sampi_gpu_keep_above(h, least, step->min_keep > 1 ? step->min_keep : 1) : known;
-        }
-        case SAMPI_GPU_XTC: return sampi_gpu_xtc(h, step);
-        case SAMPI_GPU_TEMP: return sampi_gpu_temp(h, step->a);
-        case SAMPI_GPU_TEMP_EXT: return sampi_gpu_temp_ext(h, step);
-        case SAMPI_GPU_SOFTMAX: return sampi_gpu_softmax(h);
-        case SAMPI_GPU_GREEDY: return sampi_gpu_greedy(h);
-        case SAMPI_GPU_DIST: return sampi_gpu_dist(h, step);
-        case SAMPI_GPU_MIROSTAT: return sampi_gpu_mirostat(h, step);
-        case SAMPI_GPU_MIROSTAT_V2: return sampi_gpu_mirostat_v2(h, step);
-        case SAMPI_GPU_ADAPTIVE_P: return sampi_gpu_adaptive_p(h, step);
+#define SAMPI_X(KIND, function)                                                                                      \
+    case SAMPI_GPU_##KIND: return sampi_gpu_##function(h, step);
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
         case SAMPI_GPU_USER: return sampi_gpu_user(h);
+        case SAMPI_GPU_EXPORT: return sampi_gpu_export(h);
         case SAMPI_GPU_RAW: return sampi_gpu_raw(h, step);
         case SAMPI_GPU_LOGPROBS: return sampi_gpu_logprobs(h, step);
-        default: return sampi_gpu_export(h);
+        default: return SAMPI_GPU_DECLINED;
     }
 }
 
 /* ---- between passes ---- */
 
-/* The row is scanned: is it good, what is its maximum, and what are the logits that change? */
-static int sampi_gpu_scanned(const sampi_gpu_here *h)
+/* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
+   the scan has passed over them. 0: it is good; else the status. */
+static int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
     const sampi_gpu_view v = sampi_gpu_view_of(a, h->row);
@@ -2652,7 +3020,7 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane;
-                const float x = part[sampi_gpu_least(i, splits - 1)].max;
+                const float x = part[sampi_gpu_min_of(i, splits - 1)].max;
                 bad += x != x;
                 max = x > max ? x : max;
             }
@@ -2672,14 +3040,15 @@ static int sampi_gpu_scanned(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found; the changed tokens count too. */
-static void sampi_gpu_summed(const sampi_gpu_here *h)
+/* Add up what the teams found; the changed tokens count too. All sums are modulo 2^64, and the same whatever the parts:
+   a row has the same sums however many teams it has. */
+static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_part *part = h->a->part + h->row * h->a->splits;
     const sampi_gpu_changed *c = h->changed;
     const uint32_t splits = h->a->splits, n_changed = h->job->n_ids;
-    const int32_t want = st->want;
+    const int32_t pass = st->pass;
     const float max = st->max;
     const double scale = st->scale;
     uint64_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
@@ -2691,7 +3060,7 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
-                const sampi_gpu_part x = part[sampi_gpu_least(i, splits - 1)];
+                const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
                 top = x.max > top ? x.max : top;
                 low = x.low < low ? x.low : low;
@@ -2702,30 +3071,31 @@ static void sampi_gpu_summed(const sampi_gpu_here *h)
             if (sampi_masked(l)) continue;
             top = l > top ? l : top;
             low = l < low ? l : low;
-            if (want == SAMPI_PASS_SUMS) {
+            if (pass == SAMPI_PASS_SUMS) {
                 uint64_t w = sampi_weight(max, l);
                 s0++, s1 += w, s2 += sampi_weighted(w, max, l);
             }
-            if (want == SAMPI_PASS_SIGMA) {
+            if (pass == SAMPI_PASS_SIGMA) {
                 sampi_gpu_squares sum = { s0, s1, s2, s3 };
                 sampi_gpu_square(&sum, sampi_sigma_x(max, l, scale));
                 s0 = sum.x, s1 = sum.high, s2 = sum.mixed, s3 = sum.low;
             }
         }
     }
-    if (want == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
-    if (want == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
-    if (want == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
+    if (pass == SAMPI_PASS_MAX) st->max = top, st->max_known = true;
+    if (pass == SAMPI_PASS_SUMS) st->n = s0, st->z = s1, st->s = s2, st->low = low, st->sums_known = true;
+    if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others. */
-static void sampi_gpu_join(const sampi_gpu_here *h)
+/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Atomics
+   again, for the lanes of this team only. */
+static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     const sampi_gpu_search *search = &st->search;
     const sampi_gpu_changed *c = h->changed;
     const int32_t *id = h->changed_id;
-    const int32_t want = st->want;
+    const int32_t pass = st->pass;
     const uint32_t n = h->job->n_ids;
     const float max = st->max;
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2737,10 +3107,10 @@ static void sampi_gpu_join(const sampi_gpu_here *h)
         if (sampi_masked(c[i].l)) continue;
         uint64_t key = sampi_gpu_key(c[i].l, (uint32_t)id[i]);
         bool in = key >= st->floor;
-        if (want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) {
+        if (pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) {
             uint64_t code = sampi_gpu_code(search->by_score, key, max, search->mean);
             in = code >= search->lo && code <= search->hi;
-            if (in && want == SAMPI_PASS_HIST) {
+            if (in && pass == SAMPI_PASS_HIST) {
                 const uint32_t bucket = sampi_gpu_bucket(search, max, code);
                 __atomic_fetch_add(&count[bucket], (uint64_t)1, __ATOMIC_RELAXED);
                 __atomic_fetch_add(&mass[bucket], sampi_weight(max, c[i].l), __ATOMIC_RELAXED);
@@ -2751,21 +3121,22 @@ static void sampi_gpu_join(const sampi_gpu_here *h)
     }
 }
 
-/* All teams have done the pass: take in its result, and go on until another one is needed, or the row is finished. */
+/* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
+   caller is the only team at work on the row. */
 static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
     sampi_gpu_state *st = h->st;
-    const int32_t want = st->want;
-    const bool listing = want == SAMPI_PASS_GATHER || (want == SAMPI_PASS_SUMS && st->listing);
+    const int32_t pass = st->pass;
+    const bool listing = pass == SAMPI_PASS_GATHER || (pass == SAMPI_PASS_SUMS && st->listing);
     int known = 1;
     st->passes++;
-    if (want == SAMPI_PASS_SCAN) {
-        known = sampi_gpu_scanned(h);
+    if (pass == SAMPI_PASS_SCAN) {
+        known = sampi_gpu_end_scan(h);
         known = known ? known : 1;
     }
-    if (want == SAMPI_PASS_SUMS || want == SAMPI_PASS_SIGMA || want == SAMPI_PASS_MAX) sampi_gpu_summed(h);
-    if (listing || want == SAMPI_PASS_HIST || want == SAMPI_PASS_BUCKET) sampi_gpu_join(h);
+    if (pass == SAMPI_PASS_SUMS || pass == SAMPI_PASS_SIGMA || pass == SAMPI_PASS_MAX) sampi_gpu_end_sums(h);
+    if (listing || pass == SAMPI_PASS_HIST || pass == SAMPI_PASS_BUCKET) sampi_gpu_join_changed(h);
     if (listing) {
         st->listed = st->n_list <= SAMP_GPU_LIST;
         st->overflown = !st->listed;
@@ -2774,16 +3145,23 @@ static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
     while (known == 1) {
         sampi_gpu_step *step = &h->job->step[st->at];
         const bool last = st->at + 1 == h->job->n_steps;
-        known = sampi_gpu_do(h, step);
-        if (known != 1 || last) break;
+        known = sampi_gpu_run_step(h, step);
+        if (known != 1 || last) break; /* it waits, has failed, or has finished the row itself */
         st->at++;
         st->phase = 0;
         if (st->complete && st->n_list == 0) known = SAMP_E_EMPTY;
     }
+    /* an error, or "not on the device": the host has the status, and the row is as good as new for the next batch */
     if (known < 0) sampi_gpu_finish(h, known, -1, 0.0f);
 }
 
-/* A team of a row: passes, for as long as there is one that can begin. */
+/* A team of a row: passes, for as long as there is one that can begin.
+   Who waits for whom: a team does its part of the pass, fences, and adds itself to `arrived`. The last one to do so
+   fences, and sees by that what the others have written; it advances the row, fences, and raises the epoch. The others
+   wait for the epoch, fence, and read the new state. So the state has one writer at a time, and no lock.
+   done [team] says which pass a team has done last. A team that gives up waiting, or whose kernel ends after each pass,
+   comes again in another launch, and must not do its part twice: the mark holds the batch too, because the epoch alone
+   would be known from earlier rows in this place. A result of this batch ends the row, whoever sees it. */
 static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
 {
     const size_t row = team / a->splits;
@@ -2798,35 +3176,50 @@ static void sampi_gpu_team(const sampi_gpu_args *a, uint32_t team)
         if (done != mark) { /* else it was done in an earlier launch */
             sampi_gpu_walk(a, row, split);
             a->done[team] = mark;
-            sampi_gpu_fence();
+            sampi_gpu_fence(); /* parts, lists and histograms are out before the arrival is */
             if (sampi_gpu_add(&st->arrived, 1) == a->splits - 1) {
-                sampi_gpu_fence();
-                st->arrived = 0;
+                sampi_gpu_fence(); /* and read only behind the last arrival */
+                st->arrived = 0;   /* nobody else touches it before the epoch has changed */
                 sampi_gpu_advance(a, row);
-                sampi_gpu_fence();
+                sampi_gpu_fence(); /* the new state is out before the epoch is */
                 sampi_gpu_add(&st->epoch, 1);
                 waited = 0;
                 if (a->wait) continue;
             }
         }
-        if (a->wait == 0) return;
+        if (a->wait == 0) return; /* the others come in their own time, or in the next launch */
         while (sampi_gpu_peek(&st->epoch) == epoch)
             if (++waited > a->wait) return;
     }
 }
 
 #if SAMPI_OFFLOAD
+#pragma omp declare target
 /* Which batch the kernel is for, and the probes' counters: globals, because a launch with arguments costs more. */
 static const sampi_gpu_args *sampi_gpu_bound;
-static uint32_t *sampi_gpu_meeting; /* [2] teams that came, teams that saw all come */
+static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that saw all come */
 #pragma omp end declare target
 #endif
 
-/* ====================================================================================================== >>host */
+/* ====================================================================================================== >>host
+   What the host does around the kernels. In: chains, and logits on either side. Out: tokens, chains moved on, statuses.
+   The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
+   sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
+   a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
+   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. */
+
+/* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
 enum { SAMPI_GPU_ON_CPU, SAMPI_GPU_ON_HOST, SAMPI_GPU_ON_DEVICE };
 
-enum { SAMPI_GPU_LISTENERS = 2 };
+enum { SAMPI_GPU_LISTENERS = 2 }; /* so many members are woken one by one; more, by a walk over the chain */
+
+/* Who samples a row of the batch. */
+enum {
+    SAMPI_GPU_BY_NOBODY, /* it has an error */
+    SAMPI_GPU_BY_DEVICE,
+    SAMPI_GPU_BY_CPU
+};
 
 /* The chain of a job. If it is kept, the device's copy of it is good for as long as serial and n_edits are the chain's:
    then the row of another batch begins without anything being sent. (A chain in a chain is never kept: what the outer
@@ -2843,10 +3236,12 @@ typedef struct sampi_gpu_slot {
     int32_t n_top[2]; /* of its log-probabilities, as given and left; -1: none are told */
 } sampi_gpu_slot;
 
+/* A context: one block on the device and one on the host, laid out once. Of the arrays [max_rows] row_of, called,
+   verdict, slot and result are by the number of the job, where and token by that of the caller's row. */
 struct samp_gpu {
     samp_gpu_config config;
     int mode, device, host; /* OpenMP's numbers */
-    char *block;            /* device memory, and a little more of it: see sampi_gpu_take */
+    char *block;            /* device memory, and a little more of it: see sampi_gpu_reserve */
     void *keep;
     size_t job_at, data_at, mask_at, zeroed;
     bool unsure;                       /* a batch has failed: the device may be in the middle of it */
@@ -2860,9 +3255,9 @@ struct samp_gpu {
     sampi_gpu_rule *rule; /* [max_rows * SAMPI_RULES] */
     int32_t *id;          /* [max_rows * SAMPI_RULES * 2] ids, and windows */
     sampi_gpu_result *result;
-    sampi_gpu_told *told;       /* as the device's */
+    sampi_gpu_basis *basis;     /* as the device's */
     uint32_t *row_of;           /* [max_rows] the batch's row of each job */
-    uint8_t *where;             /* [max_rows] of a batch's row: 0 an error, 1 device, 2 CPU */
+    uint8_t *where;             /* [max_rows] who samples a row of the batch */
     sampi_gpu_slot *slot;       /* [max_rows] */
     int32_t *called;            /* [max_rows] how many users' samplers a job has called */
     int32_t *verdict;           /* [max_rows] of a user's sampler on a job: its token + 1, or a status */
@@ -2874,13 +3269,18 @@ struct samp_gpu {
     uint32_t new_from, new_until; /* jobs that the device does not have */
 };
 
-/* ---- shapes ---- */
+/* ---- shapes ----
+   A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
 
+/* 0: logits of this type are not the device's. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
-    return dtype == SAMP_F64 ? 8 : dtype == SAMP_F32 ? 4 : dtype == SAMP_F16 || dtype == SAMP_BF16 ? 2 : 0;
+    if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
+    if (dtype == SAMP_F32) return 4;
+    return dtype == SAMP_F64 ? 8 : 0;
 }
 
+/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -2891,33 +3291,38 @@ static int sampi_gpu_check(const samp_gpu_config *c)
     return sampi_gpu_element_size(c->dtype) ? SAMP_OK : SAMP_E_DTYPE;
 }
 
-/* The next part of a block: n elements of that size, on a line of 256 bytes. */
-static char *sampi_gpu_take(char *base, size_t *used, size_t n, size_t size)
+/* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
+   lets a warp's first read begin with a line of the cache. */
+static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base + *used;
     *used += (n * size + 255) & ~(size_t)255;
     return at;
 }
 
-/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. */
+/* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
+   ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
+   */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
     if (!at) at = local;
-    sampi_gpu_take(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
-    sampi_gpu_take(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
+    sampi_gpu_reserve(NULL, &used, rows, SAMPI_RULES * (sizeof(sampi_gpu_rule) + 2 * sizeof(int32_t)));
+    sampi_gpu_reserve(NULL, &used, 2, 16); /* both end on a line of 16 bytes */
     at[0] = used;
-    sampi_gpu_take(NULL, &used, 1, sizeof(sampi_gpu_args));
+    sampi_gpu_reserve(NULL, &used, 1, sizeof(sampi_gpu_args));
     at[1] = used;
-    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_place));
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_place));
     at[2] = used;
-    sampi_gpu_take(NULL, &used, rows, sizeof(sampi_gpu_job));
+    sampi_gpu_reserve(NULL, &used, rows, sizeof(sampi_gpu_job));
     return used;
 }
 
-static size_t sampi_gpu_told_size(size_t rows, size_t n_top)
+/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and
+   the n_top of a batch, so that they come back in one copy. */
+static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 {
-    return rows * 2 * (sizeof(sampi_gpu_told) + n_top * sizeof(uint64_t));
+    return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
 }
 
 /* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
@@ -2927,40 +3332,40 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
     const size_t cells = rows * groups * SAMPI_WARP, teams = rows > SAMPI_TEAMS ? rows : SAMPI_TEAMS;
     size_t used = 0;
-#define SAMPI_TAKE(member, type, n) a->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
-    SAMPI_TAKE(state, sampi_gpu_state, rows);
-    SAMPI_TAKE(result, sampi_gpu_result, rows);
-    SAMPI_TAKE(done, uint64_t, teams);
-    SAMPI_TAKE(hole, uint32_t, cells);
-    *zeroed = used;
-    SAMPI_TAKE(cell, float, cells);
-    SAMPI_TAKE(cell_sum, uint32_t, cells);
-    SAMPI_TAKE(lane_max, float, teams *SAMPI_WARP);
-    SAMPI_TAKE(part, sampi_gpu_part, teams);
-    SAMPI_TAKE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
-    SAMPI_TAKE(wide, uint64_t, rows * SAMPI_WIDE);
-    SAMPI_TAKE(code, uint64_t, rows * SAMP_GPU_LIST);
-    SAMPI_TAKE(sum, uint64_t, rows * groups);
-    SAMPI_TAKE(mass, uint64_t, rows * SAMPI_BUCKETS);
-    SAMPI_TAKE(count, uint64_t, rows * SAMPI_BUCKETS);
-    SAMPI_TAKE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
-    SAMPI_TAKE(fold, float, rows *SAMPI_FOLD);
-    SAMPI_TAKE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(window, int32_t, rows * SAMPI_RULES);
-    SAMPI_TAKE(user_id, int32_t, rows * SAMP_GPU_LIST);
-    SAMPI_TAKE(user_logit, float, rows *SAMP_GPU_LIST);
-    SAMPI_TAKE(user_p, float, rows *SAMP_GPU_LIST);
-    SAMPI_TAKE(head, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
-    a->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
-                                                       sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
-#undef SAMPI_TAKE
+#define SAMPI_RESERVE(member, type, n) a->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    SAMPI_RESERVE(state, sampi_gpu_state, rows);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    SAMPI_RESERVE(done, uint64_t, teams);
+    SAMPI_RESERVE(hole, uint32_t, cells);
+    *zeroed = used; /* what follows is written before it is read */
+    SAMPI_RESERVE(cell, float, cells);
+    SAMPI_RESERVE(cell_sum, uint32_t, cells);
+    SAMPI_RESERVE(lane_max, float, teams *SAMPI_WARP);
+    SAMPI_RESERVE(part, sampi_gpu_part, teams);
+    SAMPI_RESERVE(item, sampi_gpu_item, rows * 2 * SAMP_GPU_LIST);
+    SAMPI_RESERVE(wide, uint64_t, rows * SAMPI_WIDE);
+    SAMPI_RESERVE(code, uint64_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(sum, uint64_t, rows * groups);
+    SAMPI_RESERVE(mass, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(count, uint64_t, rows * SAMPI_BUCKETS);
+    SAMPI_RESERVE(changed, sampi_gpu_changed, rows * SAMPI_RULES);
+    SAMPI_RESERVE(fold, float, rows *SAMPI_FOLD);
+    SAMPI_RESERVE(kept_rule, sampi_gpu_rule, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(kept_id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(window, int32_t, rows * SAMPI_RULES);
+    SAMPI_RESERVE(user_id, int32_t, rows * SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_logit, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(user_p, float, rows *SAMP_GPU_LIST);
+    SAMPI_RESERVE(given, uint64_t, c->max_top_logprobs ? rows * SAMP_GPU_LIST : 0);
+    a->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
+        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+#undef SAMPI_RESERVE
     at[0] = used;
-    sampi_gpu_take(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
+    sampi_gpu_reserve(base, &used, sampi_gpu_stage_size(rows, NULL), 1);
     at[1] = used;
-    if (!c->data_on_device) sampi_gpu_take(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
+    if (!c->data_on_device) sampi_gpu_reserve(base, &used, rows * c->max_vocab, sampi_gpu_element_size(c->dtype));
     at[2] = used;
-    sampi_gpu_take(base, &used, cells, sizeof(uint32_t));
+    sampi_gpu_reserve(base, &used, cells, sizeof(uint32_t));
     return used;
 }
 
@@ -2971,7 +3376,8 @@ SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
     return sampi_gpu_check(config) ? 0 : sampi_gpu_layout(config, NULL, &args, &zeroed, at);
 }
 
-/* ---- the device, through OpenMP ---- */
+/* ---- the device, through OpenMP ----
+   All that libgomp is asked for. In the other modes the same functions copy memory and call the kernels. */
 
 SAMP_API int samp_gpu_available(void)
 {
@@ -3019,38 +3425,41 @@ static void sampi_gpu_kernel(int device)
     }
 }
 
-static void sampi_gpu_meet(int device)
+/* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
+   in turns lets the first ones wait in vain; on such a one a pass is a launch. */
+static void sampi_gpu_probe_teams(int device)
 {
 #pragma omp target thread_limit(1) device(device)
 #pragma omp teams distribute num_teams(SAMPI_TEAMS)
     for (uint32_t t = 0; t < SAMPI_TEAMS; t++) {
-        uint32_t *met = sampi_gpu_meeting;
-        sampi_gpu_add(&met[0], 1);
+        uint32_t *counter = sampi_gpu_probe_counters;
+        sampi_gpu_add(&counter[0], 1);
         for (uint32_t i = 0; i < SAMP_GPU_WAIT; i++)
-            if (sampi_gpu_peek(&met[0]) >= SAMPI_TEAMS) {
-                sampi_gpu_add(&met[1], 1);
+            if (sampi_gpu_peek(&counter[0]) >= SAMPI_TEAMS) {
+                sampi_gpu_add(&counter[1], 1);
                 break;
             }
     }
 }
 
-/* Does a kernel run there, and do all teams run at once? */
+/* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
+   Globals are shared by all contexts, so that launches and probes are one at a time. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device;
-    uint32_t met[2] = { 0, 0 };
+    uint32_t counter[2] = { 0, 0 };
 #pragma omp target map(tofrom : on_host) device(device)
     on_host = omp_is_initial_device();
     if (on_host) return SAMP_E_DEVICE;
-    if (sampi_gpu_put(gpu, gpu->args.fold, met, sizeof met)) return SAMP_E_DEVICE;
+    if (sampi_gpu_put(gpu, gpu->args.fold, counter, sizeof counter)) return SAMP_E_DEVICE;
 #pragma omp critical(sampi_gpu)
     {
-        sampi_gpu_meeting = (uint32_t *)(void *)gpu->args.fold;
-#pragma omp target update to(sampi_gpu_meeting) device(device)
-        sampi_gpu_meet(device);
+        sampi_gpu_probe_counters = (uint32_t *)(void *)gpu->args.fold;
+#pragma omp target update to(sampi_gpu_probe_counters) device(device)
+        sampi_gpu_probe_teams(device);
     }
-    if (sampi_gpu_get(gpu, met, gpu->args.fold, sizeof met)) return SAMP_E_DEVICE;
-    gpu->wait = met[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
+    if (sampi_gpu_get(gpu, counter, gpu->args.fold, sizeof counter)) return SAMP_E_DEVICE;
+    gpu->wait = counter[1] == SAMPI_TEAMS ? SAMP_GPU_WAIT : 0;
     return SAMP_OK;
 }
 #endif
@@ -3061,7 +3470,8 @@ static int sampi_gpu_probe(samp_gpu *gpu)
     for (uint32_t team = 0; team < (n); team++) sampi_gpu_team((a), team)
 #endif
 
-/* One launch: passes of all rows. */
+/* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
+   context or device had the last launch. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -3086,33 +3496,37 @@ static void sampi_gpu_launch(samp_gpu *gpu)
     SAMPI_HOST_TEAMS(a, a->n_rows * a->splits);
 }
 
-/* ---- contexts ---- */
+/* ---- contexts ----
+   Made once, with all memory; what happens afterwards allocates nothing. */
+
+/* The host's block, which begins with the context itself. */
 
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
     size_t used = 0;
-#define SAMPI_TAKE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_take(base, &used, n, sizeof(type))
-    sampi_gpu_take(base, &used, 1, sizeof *gpu);
-    SAMPI_TAKE(stage, char, sampi_gpu_stage_size(rows, NULL));
-    SAMPI_TAKE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
-    SAMPI_TAKE(id, int32_t, rows * 2 * SAMPI_RULES);
-    SAMPI_TAKE(result, sampi_gpu_result, rows);
-    gpu->told = (sampi_gpu_told *)(void *)sampi_gpu_take(base, &used,
-                                                         sampi_gpu_told_size(rows, (size_t)c->max_top_logprobs), 1);
-    SAMPI_TAKE(row_of, uint32_t, rows);
-    SAMPI_TAKE(where, uint8_t, rows);
-    SAMPI_TAKE(called, int32_t, rows);
-    SAMPI_TAKE(verdict, int32_t, rows);
-    SAMPI_TAKE(slot, sampi_gpu_slot, rows);
-    SAMPI_TAKE(token, samp_token, rows);
-    SAMPI_TAKE(item, sampi_gpu_item, SAMP_GPU_LIST);
-    SAMPI_TAKE(candidate, samp_token_data, SAMP_GPU_LIST);
-    SAMPI_TAKE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
-#undef SAMPI_TAKE
+#define SAMPI_RESERVE(member, type, n) gpu->member = (type *)(void *)sampi_gpu_reserve(base, &used, n, sizeof(type))
+    sampi_gpu_reserve(base, &used, 1, sizeof *gpu);
+    SAMPI_RESERVE(stage, char, sampi_gpu_stage_size(rows, NULL));
+    SAMPI_RESERVE(rule, sampi_gpu_rule, rows * SAMPI_RULES);
+    SAMPI_RESERVE(id, int32_t, rows * 2 * SAMPI_RULES);
+    SAMPI_RESERVE(result, sampi_gpu_result, rows);
+    gpu->basis = (sampi_gpu_basis *)(void *)sampi_gpu_reserve(
+        base, &used, sampi_gpu_basis_size(rows, (size_t)c->max_top_logprobs), 1);
+    SAMPI_RESERVE(row_of, uint32_t, rows);
+    SAMPI_RESERVE(where, uint8_t, rows);
+    SAMPI_RESERVE(called, int32_t, rows);
+    SAMPI_RESERVE(verdict, int32_t, rows);
+    SAMPI_RESERVE(slot, sampi_gpu_slot, rows);
+    SAMPI_RESERVE(token, samp_token, rows);
+    SAMPI_RESERVE(item, sampi_gpu_item, SAMP_GPU_LIST);
+    SAMPI_RESERVE(candidate, samp_token_data, SAMP_GPU_LIST);
+    SAMPI_RESERVE(raw, char, c->max_vocab *sampi_gpu_element_size(c->dtype));
+#undef SAMPI_RESERVE
     return used;
 }
 
+/* Memory where the kernels run. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3122,6 +3536,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
+/* NULL is fine on either side. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -3142,7 +3557,8 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros. */
+/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, which has
+   nothing in it at that time. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
@@ -3153,9 +3569,9 @@ static int sampi_gpu_zero(samp_gpu *gpu)
     return status;
 }
 
-/* The block, its beginning zero; and a small one beside it: while it lives, the driver need not map memory anew for
-   what libgomp allocates in each launch. */
-static int sampi_gpu_furnish(samp_gpu *gpu)
+/* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
+   need not map memory anew for what libgomp allocates in each launch. */
+static int sampi_gpu_prepare_device(samp_gpu *gpu)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
     gpu->block = (char *)sampi_gpu_alloc(gpu, size);
@@ -3179,13 +3595,16 @@ static int sampi_gpu_furnish(samp_gpu *gpu)
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
-    sampi_put(&t, gpu->mode == SAMPI_GPU_ON_DEVICE ? "device "
-                  : gpu->mode == SAMPI_GPU_ON_HOST ? "host kernels"
-                                                   : "cpu");
-    if (gpu->mode == SAMPI_GPU_ON_DEVICE) sampi_put_u64(&t, (uint64_t)gpu->device);
+    if (gpu->mode == SAMPI_GPU_ON_CPU) sampi_put(&t, "cpu");
+    if (gpu->mode == SAMPI_GPU_ON_HOST) sampi_put(&t, "host kernels");
+    if (gpu->mode == SAMPI_GPU_ON_DEVICE) {
+        sampi_put(&t, "device ");
+        sampi_put_u64(&t, (uint64_t)gpu->device);
+    }
     gpu->name[t.len] = 0;
 }
 
+/* The host's block is taken first: with it there is a context to free, whatever the device then says. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
 {
     int local, *result = status ? status : &local;
@@ -3205,16 +3624,15 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     memset(gpu, 0, sizeof *gpu);
     sampi_gpu_host_layout(config, base, gpu);
     gpu->config = *config;
-    gpu->mode = config->device == SAMP_GPU_HOST ? SAMPI_GPU_ON_HOST
-                : samp_gpu_available()          ? SAMPI_GPU_ON_DEVICE
-                                                : SAMPI_GPU_ON_CPU;
+    gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
+    if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
     gpu->launches = 1;
 #if SAMPI_OFFLOAD
     gpu->device = config->device;
     gpu->host = omp_get_initial_device();
 #endif
     sampi_gpu_give_name(gpu);
-    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_furnish(gpu);
+    if (gpu->mode != SAMPI_GPU_ON_CPU) *result = sampi_gpu_prepare_device(gpu);
     if (*result == SAMP_OK) return gpu;
     samp_gpu_free(gpu);
     return NULL;
@@ -3228,25 +3646,118 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
     return gpu ? gpu->perf : none;
 }
 
-/* ---- where a chain runs ---- */
+/* ---- samplers and their steps ----
+   All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
+   array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
+   these functions, and knows no kinds. */
+
+/* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
+#ifndef SAMPI_GPU_KNOWS
+#define SAMPI_GPU_KNOWS(s) true
+#endif
+
+typedef struct sampi_gpu_mapping {
+    int32_t step;
+    void (*fill)(sampi_gpu_step *, const sampi_sampler *);
+} sampi_gpu_mapping;
+
+/* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. Every kind of sampling.h
+   stands here, with a step or among those without: the compiler names one that is missing. */
+static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
+{
+    sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
+    if (!SAMPI_GPU_KNOWS(s)) return mapping;
+    switch (s->kind) {
+#define SAMPI_X(KIND, function)                                                                                      \
+    case SAMPI_##KIND:                                                                                               \
+        mapping.step = SAMPI_GPU_##KIND;                                                                             \
+        mapping.fill = sampi_gpu_fill_##function;                                                                    \
+        break;
+        SAMPI_GPU_STEPS(SAMPI_X)
+#undef SAMPI_X
+        case SAMPI_CHAIN: /* its members are what runs */
+        case SAMPI_CUSTOM:
+        case SAMPI_N_KINDS: break;
+    }
+    return mapping;
+}
+
+static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
+
+/* It changes single logits by rules, whatever the others are. */
+static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
+
+/* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
+   other samplers that remove tokens mask them, or leave masked ones where they are. */
+static bool sampi_gpu_removes(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_DROPS; }
+
+/* This one masks none: behind one that removes, the array is still the device's list. */
+static bool sampi_gpu_masks_none(const sampi_sampler *s)
+{
+    if (s->kind == SAMPI_TEMP && s->u.temp.t == 0.0f) return false; /* it masks all but one */
+    return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
+}
+
+/* Can its rules stay on the device, which then moves them on by itself? Not dry's, which a token changes all; not
+   those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long window. */
+static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
+{
+    if (s->kind == SAMPI_DRY) return false;
+    if (s->kind == SAMPI_LOGIT_BIAS) {
+        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+        for (int32_t i = 0; i < s->u.bias.n; i++)
+            if ((size_t)bias[i].token >= n_vocab) return false;
+        return true;
+    }
+    const uint32_t n = s->u.penalties.n;
+    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
+    return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
+}
+
+/* The state that the device has left the last sampler in, with the token that it chose and the value that its step
+   has left in the result. */
+static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    last->now.pending = token;
+    last->now.pending_p = value;
+}
+
+/* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
+   done the same to its own. */
+static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
+{
+    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
+    if (step->kind != SAMPI_GPU_ADAPTIVE_P) return;
+    step->c = last->u.adaptive.sum;
+    step->mu = last->u.adaptive.total;
+}
+
+/* ---- where a chain runs ----
+   In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
+   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
+/* What one walk over a chain finds out about it, and where its samplers run. */
 typedef struct sampi_gpu_route {
-    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order */
-    uint64_t checked;                     /* bit i: one that is off follows list[i], and looks for NaN all the same */
-    int n, head;                          /* the first `head` run on the device; 0: none */
-    const char *why;                      /* not the others */
-    int status;                           /* what samp_status says of the chain */
-    bool llama, crowded;                  /* a sampler is MT19937's; there are too many */
-    bool custom, draws;                   /* a sampler is the user's; one draws, */
-    int n_listeners;                      /* so many want to know the token; more if chains are among them */
+    uint64_t checked;    /* bit i: one that is off follows list[i], and looks for NaN all the same */
+    int n, n_device;     /* samplers in the list, of which the first n_device run on the device */
+    const char *why;     /* not the others */
+    int status;          /* what samp_status says of the chain */
+    bool llama, crowded; /* a sampler is MT19937's; there are too many */
+    bool custom, draws;  /* a sampler is the user's; one draws, */
+    int n_listeners;     /* so many want to know the token; more if chains are among them */
     sampi_sampler *listener[SAMPI_GPU_LISTENERS];
-    int n_patchers;         /* so many change single logits, */
-    sampi_sampler *patcher; /* this one last */
+    int n_patchers;                       /* so many change single logits, */
+    sampi_sampler *patcher;               /* this one last */
+    sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain: all that has to be known of its samplers. */
+/* One walk over a chain: all that has to be known of its samplers. Chains in it are opened: their members become the
+   row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a user's sampler before it may have
+   left: `checked` keeps that. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -3260,9 +3771,10 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
         return;
     }
     r->draws |= sampi_traits_of(s->kind)->draws != 0;
+    /* one that is off accepts no token either, as in sampi_accept */
     if (sampi_traits_of(s->kind)->hooks->accept && r->n_listeners++ < SAMPI_GPU_LISTENERS)
         r->listener[r->n_listeners - 1] = s;
-    if (s->kind == SAMPI_LOGIT_BIAS || s->kind == SAMPI_PENALTIES || s->kind == SAMPI_DRY) {
+    if (sampi_gpu_patches(s)) {
         r->patcher = s;
         r->n_patchers++;
     }
@@ -3270,25 +3782,10 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* After this sampler the array holds no masked tokens, and only those that are left. */
-static bool sampi_gpu_removes(const sampi_sampler *s)
-{
-    sampi_kind k = s->kind;
-    return k == SAMPI_TOP_K || k == SAMPI_TYPICAL || k == SAMPI_TOP_P || k == SAMPI_MIN_P;
-}
-
-/* This one masks none. */
-static bool sampi_gpu_masks_none(const sampi_sampler *s)
-{
-    sampi_kind k = s->kind;
-    return k == SAMPI_XTC || k == SAMPI_SOFTMAX || k == SAMPI_PENALTIES || k == SAMPI_DRY ||
-           (k == SAMPI_TEMP && s->u.temp.t > 0.0f);
-}
-
 /* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
-    if (!sampi_is_custom(r->list[at])) return true;
+    if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
     int i = at;
     while (i > 0 && (sampi_gpu_masks_none(r->list[i - 1]) || sampi_is_custom(r->list[i - 1]))) i--;
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
@@ -3297,53 +3794,63 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 /* One more than the place of the first user's sampler in the head; 0: there is none. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
-    for (int i = 0; i < r->head; i++)
+    for (int i = 0; i < r->n_device; i++)
         if (sampi_is_custom(r->list[i])) return i + 1;
     return 0;
 }
 
+/* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
+   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none. */
+static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
+{
+    for (; n > 0; n--) {
+        int i = n;
+        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
+        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) return n;
+    }
+    return 0;
+}
+
+/* Why none of it can run on the device; NULL: some of it may. */
+static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
+{
+    if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
+    if (r->llama) return "llama.cpp's arithmetic";
+    return r->crowded ? "too many samplers" : NULL;
+}
+
+/* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
+   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
-    r->n = r->head = r->status = 0;
-    r->checked = 0;
-    r->llama = r->crowded = r->custom = r->draws = false;
-    r->n_patchers = r->n_listeners = 0;
-    memset(r->listener, 0, sizeof r->listener);
-    r->patcher = NULL;
+    memset(r, 0, offsetof(sampi_gpu_route, list)); /* the list is long, and n says how much of it counts */
     sampi_gpu_flatten(s, r);
-    r->why = gpu->mode == SAMPI_GPU_ON_CPU ? "no device"
-             : r->llama                    ? "llama.cpp's arithmetic"
-             : r->crowded                  ? "too many samplers"
-                                           : NULL;
+    r->why = sampi_gpu_why_not(gpu, r);
     if (r->why) return;
-    while (r->head < r->n && !selects && sampi_gpu_can(r, r->head))
-        selects = sampi_traits_of(r->list[r->head++]->kind)->flags & SAMPI_SELECTS;
-    if (r->head == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
-    while (r->head < r->n && r->head > 0 && !selects && sampi_gpu_users_before(r))
-        r->head = sampi_gpu_users_before(r) - 1;
-    if (r->head == r->n) {
-        r->why = !selects ? "no sampler selects" : r->n > SAMPI_STEPS ? "too many samplers" : NULL;
-        if (r->why) r->head = 0;
+    while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
+        selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
+    if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
+    if (r->n_device == r->n) {
+        if (!selects) r->why = "no sampler selects";
+        if (selects && r->n > SAMPI_STEPS) r->why = "too many samplers";
+        if (r->why) r->n_device = 0;
         return;
     }
-    r->why = selects ? "a sampler behind the selection" : "a sampler of your own";
-    if (selects) r->head = 0;
-    if (r->head > SAMPI_STEPS - 1) r->head = SAMPI_STEPS - 1;
-    int clean = r->head; /* the head ends where the array is the same on the device */
-    for (;;) {
-        int i = clean;
-        while (i > 0 && sampi_gpu_masks_none(r->list[i - 1])) i--;
-        if (i > 0 && sampi_gpu_removes(r->list[i - 1])) break;
-        if (i == 0) {
-            clean = 0;
-            break;
-        }
-        clean = i - 1;
+    if (selects) {
+        r->why = "a sampler behind the selection";
+        r->n_device = 0;
+        return;
     }
-    r->head = clean;
+    r->why = sampi_is_custom(r->list[r->n_device]) ? "a sampler of your own" : "not on the device";
+    const int user = sampi_gpu_users_before(r);
+    if (user) r->n_device = user - 1;
+    if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
+    r->n_device = sampi_gpu_clean_part(r, r->n_device);
 }
 
+/* The route as text: what runs on the device, then the rest with its reason. A chain without samplers has only a
+   reason. */
 SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char *buf, size_t size)
 {
     sampi_gpu_route r;
@@ -3351,13 +3858,13 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
     if (!gpu || !chain || (!buf && size)) return SAMP_E_NULL;
     sampi_gpu_find_route(gpu, (sampi_sampler *)(uintptr_t)chain, &r);
     for (int i = 0; i < r.n; i++) {
-        if (i == 0 && r.head) sampi_put(&t, "device: ");
-        if (i == r.head) {
-            sampi_put(&t, r.head ? "; cpu (" : "cpu (");
+        if (i == 0 && r.n_device) sampi_put(&t, "device: ");
+        if (i == r.n_device) {
+            sampi_put(&t, r.n_device ? "; cpu (" : "cpu (");
             sampi_put(&t, r.why);
             sampi_put(&t, "): ");
         }
-        if (i > 0 && i != r.head) sampi_put(&t, " -> ");
+        if (i > 0 && i != r.n_device) sampi_put(&t, " -> ");
         sampi_put(&t, samp_name(&r.list[i]->base));
     }
     if (r.n == 0) {
@@ -3369,9 +3876,12 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
     return (int)t.len;
 }
 
-/* ---- from a chain to steps ---- */
+/* ---- from a chain to steps ----
+   In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
+   is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
+   for; the slot remembers these three. */
 
-/* The ids of all rules of a row, ascending. False: too many. */
+/* One more id that a rule of the row changes; ascending, each once. False: too many. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -3386,7 +3896,8 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id. */
+/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came. The limit is for
+   all rules of a row together. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -3398,114 +3909,60 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-static bool sampi_gpu_fill_patch(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
-                                 size_t n_vocab)
+/* logit_bias: each bias is a rule; -inf masks. */
+static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                  size_t n_vocab)
 {
-    const bool bias = s->kind == SAMPI_LOGIT_BIAS, dry = s->kind == SAMPI_DRY;
-    const samp_logit_bias *biases = (const samp_logit_bias *)sampi_part(s, 0);
-    sampi_count *list = bias ? NULL : (sampi_count *)sampi_part(s, 1);
-    uint32_t n = bias ? (uint32_t)s->u.bias.n : dry ? sampi_dry_list(s, list) : s->u.penalties.n;
-    step->kind = SAMPI_GPU_PATCH;
-    if (s->kind == SAMPI_PENALTIES) {
-        step->a = s->u.penalties.repeat;
-        step->b = s->u.penalties.freq;
-        step->c = s->u.penalties.present;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        sampi_gpu_rule rule = { bias ? biases[i].token : list[i].token, 0, 1.0f, 0.0f, bias ? 0 : list[i].count };
-        if ((size_t)rule.id >= n_vocab) continue;
-        if (bias) {
-            rule.scale = sampi_masked(biases[i].bias) ? 0.0f : 1.0f;
-            rule.fall = sampi_masked(biases[i].bias) ? 0.0f : -biases[i].bias;
-        } else {
-            rule.scale = dry ? 1.0f : s->u.penalties.repeat;
-            rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
-        }
-        if (!sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
+    for (int32_t i = 0; i < s->u.bias.n; i++) {
+        const bool masks = sampi_masked(bias[i].bias);
+        sampi_gpu_rule rule = { bias[i].token, 0, masks ? 0.0f : 1.0f, masks ? 0.0f : -bias[i].bias, 0 };
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
     }
     return true;
 }
 
-/* A sampler as a step; a, b, c, d are its parameters. */
+/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have
+   none. */
+static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
+                                 size_t n_vocab)
+{
+    if (s->kind == SAMPI_LOGIT_BIAS) return sampi_gpu_fill_biases(gpu, job, step, s, n_vocab);
+    const bool dry = s->kind == SAMPI_DRY;
+    sampi_count *list = (sampi_count *)sampi_part(s, 1);
+    const uint32_t n = dry ? sampi_dry_list(s, list) : s->u.penalties.n;
+    for (uint32_t i = 0; i < n; i++) {
+        sampi_gpu_rule rule = { list[i].token, 0, 1.0f, 0.0f, list[i].count };
+        if (!dry) rule.scale = s->u.penalties.repeat;
+        rule.fall = dry ? sampi_dry_fall(s, &list[i]) : sampi_penalties_fall(s, &list[i]);
+        if ((size_t)rule.id < n_vocab && !sampi_gpu_add_rule(gpu, job, step, rule)) return false;
+    }
+    return true;
+}
+
+/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the
+   former before. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
-    static const struct {
-        sampi_kind kind;
-        int step;
-    } table[] = { { SAMPI_TOP_N_SIGMA, SAMPI_GPU_TOP_N_SIGMA },
-                  { SAMPI_TOP_K, SAMPI_GPU_TOP_K },
-                  { SAMPI_TAIL_FREE, SAMPI_GPU_TAIL_FREE },
-                  { SAMPI_TYPICAL, SAMPI_GPU_TYPICAL },
-                  { SAMPI_TOP_P, SAMPI_GPU_TOP_P },
-                  { SAMPI_MIN_P, SAMPI_GPU_MIN_P },
-                  { SAMPI_XTC, SAMPI_GPU_XTC },
-                  { SAMPI_TEMP, SAMPI_GPU_TEMP },
-                  { SAMPI_TEMP_EXT, SAMPI_GPU_TEMP_EXT },
-                  { SAMPI_SOFTMAX, SAMPI_GPU_SOFTMAX },
-                  { SAMPI_GREEDY, SAMPI_GPU_GREEDY },
-                  { SAMPI_DIST, SAMPI_GPU_DIST },
-                  { SAMPI_MIROSTAT, SAMPI_GPU_MIROSTAT },
-                  { SAMPI_MIROSTAT_V2, SAMPI_GPU_MIROSTAT_V2 },
-                  { SAMPI_ADAPTIVE_P, SAMPI_GPU_ADAPTIVE_P } };
+    const sampi_gpu_mapping mapping = sampi_gpu_mapping_of(s);
+    if (mapping.step == SAMPI_GPU_NONE) return false;
+    step->kind = mapping.step;
     step->seed = s->seed;
     step->stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
-    step->mu = s->now.mu;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (table[i].kind == s->kind) step->kind = table[i].step;
-    switch (step->kind) {
-        case SAMPI_GPU_PATCH: return sampi_gpu_fill_patch(gpu, job, step, s, n_vocab);
-        case SAMPI_GPU_TOP_N_SIGMA: step->a = s->u.sigma.n; break;
-        case SAMPI_GPU_TOP_K: step->k = (uint32_t)s->u.top_k.k; break;
-        case SAMPI_GPU_MIN_P:
-        case SAMPI_GPU_TAIL_FREE:
-        case SAMPI_GPU_TYPICAL:
-        case SAMPI_GPU_TOP_P:
-            if (step->kind == SAMPI_GPU_MIN_P) step->d = sampi_ln(s->u.cut.p);
-            step->share = sampi_share(s->u.cut.p);
-            step->min_keep = s->u.cut.min_keep;
-            break;
-        case SAMPI_GPU_XTC:
-            step->a = s->u.xtc.p;
-            step->b = s->u.xtc.t;
-            step->coin = sampi_share(s->u.xtc.p);
-            step->share = sampi_share(s->u.xtc.t);
-            step->min_keep = s->u.xtc.min_keep;
-            step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
-            break;
-        case SAMPI_GPU_TEMP_EXT:
-        case SAMPI_GPU_TEMP:
-            if (!(s->u.temp.delta > 0.0f)) step->kind = SAMPI_GPU_TEMP;
-            step->a = s->u.temp.t;
-            step->b = s->u.temp.delta;
-            step->c = s->u.temp.exponent;
-            break;
-        case SAMPI_GPU_MIROSTAT:
-        case SAMPI_GPU_MIROSTAT_V2:
-            step->k = (uint32_t)s->u.mirostat.m;
-            step->d = (double)s->u.mirostat.n_vocab;
-            step->a = s->u.mirostat.tau;
-            step->b = s->u.mirostat.eta;
-            break;
-        case SAMPI_GPU_ADAPTIVE_P:
-            if (s->u.adaptive.target < 0.0f) step->kind = SAMPI_GPU_DIST;
-            step->a = s->u.adaptive.target;
-            step->b = s->u.adaptive.decay;
-            step->c = s->u.adaptive.sum;
-            step->mu = s->u.adaptive.total;
-            break;
-        default: break;
-    }
-    return true;
+    mapping.fill(step, s);
+    return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
+/* A job in the host's stage: the same bytes as on the device. */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
-/* Room for so many steps in each job. Those of this batch move; the others are forgotten. */
-static void sampi_gpu_widen(samp_gpu *gpu, uint32_t n_steps)
+/* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
+   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place. */
+static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
     char *jobs = gpu->stage + gpu->jobs_at;
@@ -3517,7 +3974,7 @@ static void sampi_gpu_widen(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on. */
+/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
@@ -3525,7 +3982,8 @@ static int sampi_gpu_forget(samp_gpu *gpu, int status)
     return status;
 }
 
-/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up. */
+/* All rows as they are before the first batch, after a failure, or when the numbers of batches are used up: 0 is the
+   number of no batch, and a result from long ago must not be taken for a new one. */
 static int sampi_gpu_start_again(samp_gpu *gpu)
 {
     if (gpu->batch == UINT32_MAX) sampi_gpu_forget(gpu, SAMP_OK);
@@ -3536,20 +3994,11 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, all of them the vocabulary's. */
-static const sampi_sampler *sampi_gpu_keeper(const sampi_gpu_route *r, size_t n_vocab)
+/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. */
+static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
-    const sampi_sampler *s = r->patcher;
-    if (r->n_patchers != 1 || s->kind == SAMPI_DRY || r->head < r->n || r->custom) return NULL;
-    if (s->kind == SAMPI_LOGIT_BIAS) {
-        const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
-        for (int32_t i = 0; i < s->u.bias.n; i++)
-            if ((size_t)bias[i].token >= n_vocab) return NULL;
-        return s;
-    }
-    const uint32_t n = s->u.penalties.n;
-    const bool inside = n == 0 || (size_t)sampi_penalties_list(s)[n - 1].token < n_vocab;
-    return inside && s->u.penalties.ring.cap <= SAMPI_RULES ? s : NULL;
+    const bool whole = r->n_device == r->n && !r->custom;
+    return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
 /* A step that is no sampler. */
@@ -3560,15 +4009,38 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. */
+/* Where the id of each rule up to `until` is among the row's changed ids. Both are ascending, but the rules only within
+   a step: each step begins again. */
+static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
+{
+    uint32_t at = 0;
+    for (uint32_t i = gpu->n_rules; i < until; i++) {
+        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
+        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
+        gpu->rule[i].at = at;
+    }
+}
+
+/* penalties' window goes along with the ids: the device needs it to know which token falls out. */
+static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
+{
+    job->ring = penalties->u.penalties.ring;
+    job->window = gpu->n_ids;
+    memcpy(gpu->id + gpu->n_ids, sampi_part(penalties, 0), job->ring.cap * sizeof *gpu->id);
+    gpu->n_ids += job->ring.cap;
+}
+
+/* The samplers as steps, and those that log-probabilities (or NULL) take; false: not on the device. Steps that do
+   nothing are left out: softmax if no array is exported, and rules of which there are none. at_ordinal counts also
+   those left out, because a sampler's random numbers depend on how many of its kind stand before it. */
 static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_gpu_route *r, size_t n_vocab,
                                  const samp_logprobs *lp)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 }, n = 0, rules = gpu->n_rules;
-    const bool whole = r->head == r->n;
-    const sampi_sampler *keeper = sampi_gpu_keeper(r, n_vocab);
+    const bool whole = r->n_device == r->n;
+    const sampi_sampler *kept = sampi_gpu_kept_patcher(r, n_vocab);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_RAW, lp->raw.n_top);
-    for (int i = 0; i < r->head; i++) {
+    for (int i = 0; i < r->n_device; i++) {
         sampi_sampler *t = r->list[i];
         sampi_gpu_step *step = &job->step[n];
         memset(step, 0, sizeof *step);
@@ -3581,31 +4053,22 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
             return false;
         rules += step->n;
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
-        if (t == keeper) job->keeper = n + 1;
-        if (step->kind == SAMPI_GPU_PATCH && step->n == 0 && t != keeper && (whole || t->kind == SAMPI_DRY)) continue;
+        if (t == kept) job->kept_step = n + 1;
+        if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
-    for (uint32_t i = gpu->n_rules, at = 0; i < rules; i++) { /* sorted within a step */
-        if (i > gpu->n_rules && gpu->rule[i].id < gpu->rule[i - 1].id) at = 0;
-        while (gpu->id[job->id + at] < gpu->rule[i].id) at++;
-        gpu->rule[i].at = at;
-    }
+    sampi_gpu_place_rules(gpu, job, rules);
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
-    if (keeper && keeper->kind == SAMPI_PENALTIES) {
-        job->ring = keeper->u.penalties.ring;
-        job->window = gpu->n_ids;
-        memcpy(gpu->id + gpu->n_ids, sampi_part(keeper, 0), job->ring.cap * sizeof *gpu->id);
-        gpu->n_ids += job->ring.cap;
-    }
+    if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
 /* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say. */
-static bool sampi_gpu_keeps(const samp_gpu *gpu, const samp_logprobs *lp)
+static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
     const samp_logprob_set *set[2] = { &lp->raw, &lp->processed };
@@ -3615,13 +4078,16 @@ static bool sampi_gpu_keeps(const samp_gpu *gpu, const samp_logprobs *lp)
     return good;
 }
 
-/* A chain as the next job, with log-probabilities or NULL; false: not on the device. */
+/* A chain as the next job, with log-probabilities or NULL; false: not on the device. The slot is the memory of what was
+   sent. Kept is a chain that the device can move on by itself: all of it there, nothing of the user's, and rules, if
+   any, that the device can count. */
 static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_route *r, size_t n_vocab,
                            const samp_logprobs *lp)
 {
     sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
-    if (lp && (r->custom || r->n > SAMPI_STEPS - 2)) return false;
-    sampi_gpu_widen(gpu, (uint32_t)r->head + (lp ? 2 : r->head < r->n));
+    /* log-probabilities take two steps more, and are those of a chain that runs on the device as a whole */
+    if (lp && (r->custom || r->n_device < r->n || r->n > SAMPI_STEPS - 2)) return false;
+    sampi_gpu_widen_jobs(gpu, (uint32_t)r->n_device + (lp ? 2 : r->n_device < r->n));
     sampi_gpu_job *job = sampi_gpu_job_at(gpu, gpu->n_jobs);
     memset(job, 0, offsetof(sampi_gpu_job, step));
     job->side = SAMPI_GPU_SENT;
@@ -3641,14 +4107,15 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_vocab = n_vocab;
     slot->n_top[0] = lp ? lp->raw.n_top : -1;
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
-    slot->patcher = job->keeper ? r->patcher : NULL;
-    slot->kept = r->head == r->n && !r->custom && !s->owner && (job->keeper || !r->n_patchers);
+    slot->patcher = job->kept_step ? r->patcher : NULL;
+    slot->kept = r->n_device == r->n && !r->custom && !s->owner && (job->kept_step || !r->n_patchers);
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? */
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? serial tells chains
+   apart that have had the same address; n_edits counts all that was done to one. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
@@ -3658,7 +4125,11 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
            (!slot->patcher || sampi_gpu_job_at(gpu, gpu->n_jobs)->side != SAMPI_GPU_SENT);
 }
 
-/* ---- a batch ---- */
+/* ---- a batch ----
+   In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
+   that the device lacks, one for results, and those of logits only if they are the host's. */
+
+/* The caller's strides and indices may be 0 or NULL for "packed". */
 
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
@@ -3670,6 +4141,7 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
+/* What the whole batch is refused for. What is wrong with a row only, that row gets as its token. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -3701,7 +4173,8 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
     return status ? status : token;
 }
 
-/* The rows of the jobs to the device: their logits if they are the host's, masks, and the batch itself. */
+/* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
+   host's logits lie packed by job; logits that are there already stay where they are. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -3756,6 +4229,7 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     size_t from = gpu->args_at - rules - ids, until = gpu->place_at + gpu->n_jobs * sizeof(sampi_gpu_place);
     size_t new_from = gpu->jobs_at + gpu->new_from * gpu->args.job_size;
     size_t new_until = gpu->jobs_at + gpu->new_until * gpu->args.job_size;
+    /* jobs between the places and the first new one would be sent for nothing, unless they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
@@ -3770,6 +4244,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     return status;
 }
 
+/* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
+   there are for all rows, but no more than it has groups. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -3789,50 +4265,71 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* Call the user's sampler of a stopped row, and let the row go on. */
+/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. */
+static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
+{
+    int users = 0;
+    for (int at = 0; at < r->n; at++) {
+        if (!sampi_is_custom(r->list[at])) continue;
+        if (users == gpu->called[job]) return at;
+        users++;
+    }
+    return r->n;
+}
+
+/* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
+   -1. */
+static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, int32_t *token)
+{
+    float logit = 0.0f;
+    if (data->size == 0) return SAMP_E_EMPTY;
+    if (data->size > n) return SAMP_E_RANGE;
+    if (!last) return SAMP_OK;
+    if (data->selected < 0 || (size_t)data->selected >= data->size) return SAMP_E_UNSUPPORTED;
+    int status = sampi_gpu_get(gpu, token, data->ids + data->selected, sizeof *token);
+    if (!status) status = sampi_gpu_get(gpu, &logit, data->logits + data->selected, sizeof logit);
+    return status || logit >= -FLT_MAX ? status : (int)SAMP_E_EMPTY;
+}
+
+/* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
+   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
-    const sampi_gpu_result *res = &gpu->result[job];
+    const uint32_t n = gpu->result[job].n_list, none = 0;
+    const size_t first = (size_t)job * SAMP_GPU_LIST;
     sampi_gpu_route r;
     sampi_gpu_find_route(gpu, (sampi_sampler *)chain, &r);
-    int at = 0;
-    for (int user = gpu->called[job]; at < r.n; at++) /* which of them: called counts those called */
-        if (sampi_is_custom(r.list[at]) && user-- == 0) break;
-    const size_t first = (size_t)job * SAMP_GPU_LIST;
-    samp_gpu_data data = { gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST,
-                           gpu->args.user_id + first,
-                           gpu->args.user_logit + first,
-                           gpu->args.user_p + first,
-                           res->n_list,
-                           -1,
-                           false };
+    const int at = sampi_gpu_stopped_at(gpu, job, &r);
     samp_sampler *user = &r.list[at]->base;
+    samp_gpu_data data;
+    data.device = gpu->mode == SAMPI_GPU_ON_DEVICE ? gpu->device : SAMP_GPU_HOST;
+    data.ids = gpu->args.user_id + first;
+    data.logits = gpu->args.user_logit + first;
+    data.probs = gpu->args.user_p + first;
+    data.size = n;
+    data.selected = -1;
+    data.sorted = false;
+    int32_t token = -1;
     int status = user->iface->apply_gpu(user, &data);
     gpu->called[job]++;
-    const bool last = at == r.n - 1, chosen = last && data.selected >= 0 && (size_t)data.selected < data.size;
-    if (!status && (data.size == 0 || data.size > res->n_list)) status = data.size ? SAMP_E_RANGE : SAMP_E_EMPTY;
-    if (!status && last && !chosen) status = SAMP_E_UNSUPPORTED;
-    int32_t token = -1;
-    float logit = 0.0f;
-    if (!status && chosen) {
-        status = sampi_gpu_get(gpu, &token, data.ids + data.selected, sizeof token);
-        if (!status) status = sampi_gpu_get(gpu, &logit, data.logits + data.selected, sizeof logit);
-        if (!status && !(logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
-    }
-    if (status || chosen) gpu->verdict[job] = status ? status : token + 1;
-    const uint32_t size = status || chosen ? SAMPI_GPU_LEAVE : (uint32_t)data.size, none = 0;
+    if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
+    const bool decided = status || token >= 0;
+    if (decided) gpu->verdict[job] = status ? status : token + 1;
+    const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
-/* Launch until every row has its result. The number of launches that the last batch needed is tried first. */
+/* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
+   first: asking in between costs a copy, and a launch without work costs little. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
     uint32_t launched = 0, passes = 0, left = gpu->n_jobs;
     while (left > 0) {
-        uint32_t n = launched == 0 ? gpu->launches : 1;
-        for (; n > 0; n--, launched++) sampi_gpu_launch(gpu);
+        const uint32_t n = launched == 0 ? gpu->launches : 1;
+        for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
+        launched += n;
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
@@ -3850,17 +4347,21 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
     return SAMP_OK;
 }
 
-/* ---- what comes back ---- */
+/* ---- what comes back ----
+   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. */
 
+/* The order in which a sampler last put the array. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
     by_score->max = (double)res->order_max;
     by_score->mean = res->order_mean;
-    return res->order == 2 ? by_score : &SAMPI_BY_LOGIT;
+    return res->order == SAMPI_GPU_BY_SCORE ? by_score : &SAMPI_BY_LOGIT;
 }
 
-/* The tokens left as the array that the samplers so far would have made of the whole vocabulary. */
+/* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
+   logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
+   own sort puts ties as the CPU would have them. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -3888,60 +4389,54 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left. */
+/* The rest of a chain, over the tokens left. ordinal counts what the device has drawn, so that the next sampler of a
+   kind gets its own random numbers. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     int status = sampi_gpu_fetch(gpu, job, &cur);
-    for (int i = 0; i < r->head; i++) ordinal[r->list[i]->kind]++;
-    for (int i = r->head; i < r->n && !status; i++) {
+    for (int i = 0; i < r->n_device; i++) ordinal[r->list[i]->kind]++;
+    for (int i = r->n_device; i < r->n && !status; i++) {
         status = sampi_run(r->list[i], &cur, s->position, ordinal);
         if (!status && (r->checked >> i & 1)) status = sampi_check(&cur);
     }
-    if (!status && (cur.selected < 0 || (size_t)cur.selected >= cur.size)) status = SAMP_E_UNSUPPORTED;
-    if (!status && !(cur.data[cur.selected].logit >= -FLT_MAX)) status = SAMP_E_EMPTY;
+    if (!status) status = sampi_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
     return status;
 }
 
+/* The step that selects: the last one, but for log-probabilities. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The state that the device has left the last sampler in. */
-static void sampi_gpu_learn(samp_gpu *gpu, uint32_t job, samp_token token)
-{
-    const float value = gpu->result[job].value;
-    const int32_t kind = sampi_gpu_selecting(sampi_gpu_job_at(gpu, job))->kind;
-    sampi_sampler *last = gpu->slot[job].last;
-    if (kind == SAMPI_GPU_MIROSTAT || kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
-    if (kind != SAMPI_GPU_ADAPTIVE_P) return;
-    last->now.pending = token;
-    last->now.pending_p = value;
-}
-
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job. */
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job. It is sent again if
+   another job of the batch makes all move (sampi_gpu_widen_jobs). */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
-    const sampi_sampler *last = slot->last, *patcher = slot->patcher;
+    const sampi_sampler *patcher = slot->patcher;
     sampi_gpu_job *copy = sampi_gpu_job_at(gpu, job);
     sampi_gpu_step *step = sampi_gpu_selecting(copy);
     copy->position = slot->chain->position;
-    if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
-    if (step->kind == SAMPI_GPU_ADAPTIVE_P) step->c = last->u.adaptive.sum, step->mu = last->u.adaptive.total;
+    sampi_gpu_follow_last(step, slot->last);
     if (!patcher) return;
-    copy->side = copy->side != SAMPI_GPU_LEFT || patcher->kind == SAMPI_LOGIT_BIAS ? SAMPI_GPU_LEFT : SAMPI_GPU_RIGHT;
-    if (patcher->kind == SAMPI_LOGIT_BIAS) return;
+    if (patcher->kind == SAMPI_LOGIT_BIAS) { /* its rules move once, from where they were sent */
+        copy->side = SAMPI_GPU_LEFT;
+        return;
+    }
+    copy->side = copy->side != SAMPI_GPU_LEFT ? SAMPI_GPU_LEFT : SAMPI_GPU_RIGHT;
     copy->ring = patcher->u.penalties.ring;
-    copy->n_ids = copy->step[copy->keeper - 1].n = patcher->u.penalties.n;
+    copy->n_ids = copy->step[copy->kept_step - 1].n = patcher->u.penalties.n;
 }
 
-/* A job's token into its chain: state, position, acceptance. */
-static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
+/* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
+   tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
+   first, because they may refuse; then nothing can fail. */
+static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
     sampi_gpu_slot *slot = &gpu->slot[job];
@@ -3953,13 +4448,13 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
     sampi_edited(s);
-    if (slot->custom) sampi_save_state(s); /* only a custom sampler can fail from here on */
+    if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
     if (token < 0) {
         sampi_gpu_route r;
         sampi_gpu_find_route(gpu, s, &r);
         status = sampi_gpu_go_on(gpu, job, &r, s, &token);
     } else {
-        sampi_gpu_learn(gpu, job, token);
+        sampi_gpu_update_last(sampi_gpu_selecting(sampi_gpu_job_at(gpu, job)), slot->last, token, res->value);
     }
     if (!status && slot->draws) s->position++;
     if (!status && slot->custom) status = sampi_accept(s, token, true);
@@ -3982,24 +4477,26 @@ static samp_token sampi_gpu_settle_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-static int sampi_gpu_get_told(const samp_gpu *gpu)
+/* All jobs' bases in one copy: they lie close together for this batch. */
+static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
-    return sampi_gpu_get(gpu, gpu->told, gpu->args.told, sampi_gpu_told_size(gpu->n_jobs, gpu->args.n_top));
+    return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
 }
 
 /* One set of a job's log-probabilities: 0 as given, 1 left. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
-    const sampi_gpu_told *told = &gpu->told[job * 2 + which];
-    const uint64_t *top = sampi_gpu_top(gpu->told, gpu->n_jobs, gpu->args.n_top, job, which);
+    const sampi_gpu_basis *basis = &gpu->basis[job * 2 + which];
+    const uint64_t *top = sampi_gpu_top_keys(gpu->basis, gpu->n_jobs, gpu->args.n_top, job, which);
     int32_t n = 0;
-    sampi_set_chosen(set, token, told->rank - 1, sampi_logprob(told->l, told->max, told->z));
-    for (uint32_t i = 0; i < told->n_top; i++)
+    sampi_set_chosen(set, token, basis->rank - 1, sampi_logprob(basis->l, basis->max, basis->z));
+    for (uint32_t i = 0; i < basis->n_top; i++)
         n = sampi_set_top(set, n, (samp_token)sampi_gpu_id(top[i]), sampi_gpu_logit(top[i]));
-    sampi_finish_top(set, n, told->max, told->z);
+    sampi_finish_top(set, n, basis->max, basis->z);
 }
 
+/* n bytes from p, line by line, to be written to. */
 static void sampi_gpu_prefetch_lines(const void *p, size_t n)
 {
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
@@ -4018,7 +4515,7 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 }
 
 /* The same for what is told of its token. */
-static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
+static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
     const sampi_gpu_slot *next = j + 3 < gpu->n_jobs ? &gpu->slot[j + 3] : NULL;
@@ -4034,7 +4531,8 @@ static void sampi_gpu_prefetch_settling(const samp_gpu *gpu, uint32_t j)
     }
 }
 
-/* Which rows go where: jobs are made of those for the device. */
+/* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
+   looking at the chain's members: that is most of the host's work saved. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -4044,18 +4542,19 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         sampi_sampler *s = (sampi_sampler *)rows[r];
         sampi_gpu_route route;
         const samp_logprobs *lp = l->logprobs ? &l->logprobs[r] : NULL;
-        const bool told = !lp || sampi_gpu_keeps(gpu, lp), has = s && told && sampi_gpu_has(gpu, s, l->n_vocab, lp);
+        const bool fits = !lp || sampi_gpu_fits_logprobs(gpu, lp),
+                   has = s && fits && sampi_gpu_has(gpu, s, l->n_vocab, lp);
         gpu->token[r] = s ? SAMP_OK : SAMP_E_NULL;
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
-        gpu->where[r] = 0;
+        gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
-        gpu->where[r] = 2;
-        if (!told) continue;
-        if (!has && !(route.head && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
-        gpu->where[r] = 1;
+        gpu->where[r] = SAMPI_GPU_BY_CPU; /* unless it becomes a job */
+        if (!fits) continue;
+        if (!has && !(route.n_device && sampi_gpu_pack(gpu, s, &route, l->n_vocab, lp))) continue;
+        gpu->where[r] = SAMPI_GPU_BY_DEVICE;
         gpu->row_of[gpu->n_jobs] = (uint32_t)r;
         gpu->verdict[gpu->n_jobs] = gpu->called[gpu->n_jobs] = 0;
         gpu->perf.n_kept += has;
@@ -4063,48 +4562,62 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
     }
 }
 
+/* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
+   in a caller's `out` on the device is the token, or the status. */
+static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
+{
+    const sampi_gpu_result *res = &gpu->result[j];
+    const size_t r = gpu->row_of[j];
+    if (res->status == SAMPI_GPU_DECLINED) {
+        gpu->where[r] = SAMPI_GPU_BY_CPU;
+        gpu->slot[j].kept = false; /* its last sampler may have learnt already */
+        gpu->perf.n_declined++;
+        return false;
+    }
+    if (res->token < 0 && !res->status && !gpu->verdict[j])
+        gpu->perf.n_mixed++;
+    else
+        gpu->perf.n_device++;
+    sampi_gpu_prefetch_commit(gpu, j);
+    gpu->token[r] = sampi_gpu_commit_row(gpu, j, rows[r]);
+    if (logits->logprobs && gpu->token[r] >= 0) {
+        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
+        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
+    }
+    return gpu->token[r] == (res->status ? res->status : res->token);
+}
+
+/* The life of a batch: rows become jobs, the jobs go to the device, kernels run until each has its result, results go
+   into the chains; and the other rows are sampled here. A failure up to there leaves every chain as it was. */
 SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *logits,
                                    samp_token *out)
 {
     int status = sampi_gpu_check_batch(gpu, rows, logits, out);
     if (status || logits->n_rows == 0) return status;
+    const size_t n_rows = logits->n_rows, n_bytes = n_rows * sizeof *out;
     if (gpu->mode == SAMPI_GPU_ON_CPU) {
-        gpu->perf.n_cpu += logits->n_rows;
+        gpu->perf.n_cpu += n_rows;
         return samp_sample_batch(rows, logits, out);
     }
-    if ((status = sampi_gpu_start_again(gpu))) return status;
+    status = sampi_gpu_start_again(gpu);
+    if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
-    size_t written = gpu->config.out_on_device ? 0 : logits->n_rows + 1; /* rows whose token the kernels have left */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
-    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_told(gpu);
+    if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
     if (status) return sampi_gpu_forget(gpu, status);
-    for (uint32_t j = 0; j < gpu->n_jobs; j++) {
-        const size_t r = gpu->row_of[j];
-        if (gpu->result[j].status == SAMPI_GPU_DECLINED) {
-            gpu->where[r] = 2;
-            gpu->slot[j].kept = false; /* its last sampler may have learnt already */
-            gpu->perf.n_declined++;
-            continue;
-        }
-        if (gpu->result[j].token < 0 && !gpu->result[j].status && !gpu->verdict[j])
-            gpu->perf.n_mixed++;
-        else
-            gpu->perf.n_device++;
-        sampi_gpu_prefetch_settling(gpu, j);
-        gpu->token[r] = sampi_gpu_settle_row(gpu, j, rows[r]);
-        written += gpu->token[r] == (gpu->result[j].status ? gpu->result[j].status : gpu->result[j].token);
-        if (!logits->logprobs || gpu->token[r] < 0) continue;
-        sampi_gpu_fill_set(gpu, j, 0, gpu->token[r], &logits->logprobs[r].raw);
-        sampi_gpu_fill_set(gpu, j, 1, gpu->token[r], &logits->logprobs[r].processed);
-    }
-    for (size_t r = 0; r < logits->n_rows; r++) {
-        if (gpu->where[r] != 2) continue;
+    size_t written = 0; /* rows whose token the kernels have left in `out`, if that is the device's */
+    for (uint32_t j = 0; j < gpu->n_jobs; j++) written += sampi_gpu_end_job(gpu, j, rows, logits);
+    for (size_t r = 0; r < n_rows; r++) {
+        if (gpu->where[r] != SAMPI_GPU_BY_CPU) continue;
         gpu->perf.n_cpu++;
         gpu->token[r] = sampi_gpu_cpu_row(gpu, &rows[r], logits, r);
     }
-    if (!gpu->config.out_on_device) memcpy(out, gpu->token, logits->n_rows * sizeof *out);
-    return written < logits->n_rows ? sampi_gpu_put(gpu, out, gpu->token, logits->n_rows * sizeof *out) : SAMP_OK;
+    if (!gpu->config.out_on_device) {
+        memcpy(out, gpu->token, n_bytes);
+        return SAMP_OK;
+    }
+    return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
 #endif /* SAMPLING_IMPLEMENTATION */

@@ -253,8 +253,8 @@ static void host_work(const char *name, float repeat)
         status |= sampi_gpu_run_batch(gpu, chains);
         double from = now_us();
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
-            sampi_gpu_prefetch_settling(gpu, j);
-            if (sampi_gpu_settle_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
+            sampi_gpu_prefetch_commit(gpu, j);
+            if (sampi_gpu_commit_row(gpu, j, chains[gpu->row_of[j]]) < 0) status = 1;
         }
         if (status || gpu->n_jobs != MAX_ROWS) fail("a batch failed");
         if (i >= 0) before[i] = upto - start, after[i] = now_us() - from;

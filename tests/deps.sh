@@ -1,25 +1,29 @@
 #!/bin/sh
-# What the tests need beyond gcc and make.   deps.sh check: is it all there?   deps.sh install: get what is missing.
-# With a third word that package instead: deps.sh install gcc-offload-nvptx, or gcc-offload-amdgcn.
+# What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
+# WHAT is test (what make test uses), ci (what make ci uses besides), or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
-list() {
+test_list() {
     cat <<'EOF'
 libcmocka-dev            test -e /usr/include/cmocka.h
-clang                    command -v clang
 g++                      command -v g++
+clang                    command -v clang
 libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
+EOF
+}
+ci_list() {
+    test_list
+    cat <<'EOF'
 valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
 EOF
 }
-
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(if [ $# -gt 1 ]; then offload "$2"; else list; fi | while read -r package probe; do
+missing=$(case $2 in test) test_list ;; ci) ci_list ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

@@ -92,7 +92,7 @@ run() {
     if [ "${3:-}" = neon ]; then
         SAMP_TEST_STOP=1 SAMP_TEST_QUICK=1 SAMP_TEST_CASES=$few "$qemu" "$2" > "$2.log" 2>&1
     else
-        SAMP_TEST_STOP=1 SAMP_TEST_CASES=$few SAMP_TEST_ISA="${3:-}" "$2" > "$2.log" 2>&1
+        SAMP_TEST_STOP=1 SAMP_TEST_FULL=1 SAMP_TEST_CASES=$few SAMP_TEST_ISA="${3:-}" "$2" > "$2.log" 2>&1
     fi
 }
 

@@ -20,11 +20,17 @@ static inline uint64_t env_setting(const char *name, uint64_t otherwise)
     return text && *text ? strtoull(text, NULL, 0) : otherwise;
 }
 
-/* SAMP_TEST_QUICK: fewer of everything; a number of cases is then n_quick instead of n. */
+/* How much is played: SAMP_TEST_FULL has all of it (make ci), SAMP_TEST_QUICK very little (valgrind, an emulator), and in
+   between the slow tests play about a quarter (make test). */
 static inline bool quick(void) { return env_setting("SAMP_TEST_QUICK", 0) != 0; }
-static inline uint64_t cases(uint64_t n, uint64_t n_quick)
+static inline uint64_t amount(uint64_t n_full, uint64_t n_quick)
 {
-    return env_setting("SAMP_TEST_CASES", quick() ? n_quick : n);
+    if (quick()) return n_quick;
+    return env_setting("SAMP_TEST_FULL", 0) ? n_full : (n_full + 3) / 4;
+}
+static inline uint64_t cases(uint64_t n_full, uint64_t n_quick)
+{
+    return env_setting("SAMP_TEST_CASES", amount(n_full, n_quick));
 }
 static inline int rounds(int n) { return quick() ? 1 + n / 25 : n; }
 

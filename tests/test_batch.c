@@ -5,6 +5,7 @@
 
      SAMP_TEST_CASES   random sequences of batches (default: see default_cases)
      SAMP_TEST_SEED    sequence i is made from seed + i: what a failure prints replays that one
+     SAMP_TEST_FULL    all of everything, not the part that make test plays
      SAMP_TEST_QUICK   fewer of everything
      SAMP_TEST_ISA     only this instruction set
 
@@ -663,7 +664,7 @@ static bool long_rows(void)
         failures += !ending_case(&w, i, n, end_kinds[i % 2], (samp_dtype)(i / 2 % 4), i % 3 == 0);
         failures += !ending_case(&w, i, n, end_kinds[2 + i % 4], (samp_dtype)((i + 1) % 4), i % 3 == 1);
     }
-    for (uint64_t i = 0; i < (quick() ? 2 : 8) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
+    for (uint64_t i = 0; i < amount(8, 2) && failures < MAX_FAILURES; i++) failures += !long_batch(&w, i);
     return end(&w, failures == 0, "long rows");
 }
 

@@ -5,6 +5,7 @@
 
      SAMP_TEST_CASES   random chains, each with up to eight rows (default: see default_cases)
      SAMP_TEST_SEED    case i is made from seed + i: what a failure prints replays that one case
+     SAMP_TEST_FULL    all of everything, not the part that make test plays
      SAMP_TEST_QUICK   fewer of everything
      SAMP_TEST_ISA     only this instruction set
 
@@ -770,7 +771,7 @@ static bool flat_rows(void)
     player p;
     bool good = true;
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
-    for (uint64_t seed = 0; seed < (quick() ? 12 : 120) && good; seed++)
+    for (uint64_t seed = 0; seed < amount(120, 12) && good; seed++)
         good = flat_case(&p, seed, CUT_TYPICAL) && flat_case(&p, seed, CUT_TAIL_FREE);
     return end(&p, good, "flat rows");
 }

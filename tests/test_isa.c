@@ -1,5 +1,5 @@
 /* test_isa.c - choosing the instruction set: which ones there are, forcing one, names that are none, forcing
-   from several threads while others sample. That all of them give the same tokens is test_fused.c's affair.
+   from several threads while others sample. That all of them give the same tokens is test_fast.c's affair.
    */
 #include <pthread.h>
 #include "../sampling.h"
@@ -84,6 +84,25 @@ static void others_are_refused(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+static void the_list_has_those_offered(void **state)
+{
+    int n = 0;
+    (void)state;
+    for (size_t i = 0; i < TEST_COUNT(names); i++) n += offered(names[i]);
+    for (int i = 0; i < n; i++) {
+        const char *name = samp_isa_list(i);
+        assert_non_null(name);
+        assert_true(offered(name));
+        assert_ok(samp_isa_force(name));
+        for (int j = 0; j < i; j++) assert_string_not_equal(name, samp_isa_list(j));
+    }
+    assert_text(samp_isa_list(n - 1), best());
+    assert_null(samp_isa_list(n));
+    assert_null(samp_isa_list(n + 1));
+    assert_null(samp_isa_list(-1));
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* ---- forcing while sampling ---- */
 
 static samp_sampler *make_chain(int i)
@@ -128,8 +147,8 @@ static void a_change_between_two_tokens_changes_nothing(void **state)
         for (int k = 0; k < DRAWS; k++) assert_true(expected[i][k] >= 0);
         draw(i, names, TEST_COUNT(names), out); /* some of them are refused, and the last one stays */
         assert_memory_equal(out, expected[i], sizeof out);
-        for (size_t k = 0; k < TEST_COUNT(names); k++) {
-            if (samp_isa_force(names[k]) != SAMP_OK) continue;
+        for (int k = 0; samp_isa_list(k); k++) {
+            assert_ok(samp_isa_force(samp_isa_list(k)));
             draw(i, NULL, 0, out);
             assert_memory_equal(out, expected[i], sizeof out);
         }
@@ -183,6 +202,7 @@ int main(void)
         cmocka_unit_test(first_use_takes_the_best),
         cmocka_unit_test(those_offered_can_be_forced),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(the_list_has_those_offered),
         cmocka_unit_test(a_change_between_two_tokens_changes_nothing),
         cmocka_unit_test(several_threads_force_and_sample),
     };

@@ -1,7 +1,8 @@
 /* test_kv.c - the cache of sequences against a naive model of it: a list of (sequence, position, token) without cells.
    Random operations, every rule checked after each; the search for a slot against a plain one; each refusal leaves
    everything as it was.
-     SAMP_TEST_QUICK   20,000 random operations instead of 1,000,000 (200,000 under AddressSanitizer) */
+     SAMP_TEST_FULL    1,000,000 random operations (200,000 under AddressSanitizer) instead of a quarter
+     SAMP_TEST_QUICK   20,000 */
 #define SAMPLING_KV
 #include "../sampling.h"
 #include "heap.h"
@@ -15,7 +16,7 @@ enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
 #else
 #define MOST_STEPS 1000000
 #endif
-#define STEPS (quick() ? 20000 : MOST_STEPS)
+#define STEPS amount(MOST_STEPS, 20000)
 
 static samp_kv_params plain_params(uint32_t n_cells)
 {

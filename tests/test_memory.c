@@ -133,7 +133,7 @@ static void test_no_heap_in_sampling(void **state)
     for (int kind = 0; kind < 2; kind++)
         for (int selector = 0; selector < 5; selector++)
             for (int reserved = 0; reserved < 2; reserved++) {
-                int samples = selector == 1 && reserved && !getenv("SAMP_TEST_QUICK") ? SAMPLES : SAMPLES / 10;
+                int samples = selector == 1 && reserved && !quick() ? SAMPLES : SAMPLES / 10;
                 samp_sampler *s = big_chain(selector, kind);
                 if (reserved)
                     assert_ok(samp_reserve(s, N));

@@ -2,7 +2,7 @@
    row and walk it; every type of logits and of results; the pitfalls that such operators are known for, each by name;
    statuses; workspaces to the byte; no heap; and the statistics of what it draws.
 
-     SAMP_TEST_CASES   random rows (default 10,000; with SAMP_TEST_QUICK 1000) */
+     SAMP_TEST_CASES   random rows (default 2500; with SAMP_TEST_FULL 10,000, with SAMP_TEST_QUICK 1000) */
 #include "../sampling.h"
 #include "heap.h"
 #include "inside.h"
@@ -672,7 +672,7 @@ static void test_statistics(void **state)
     size_t told = 0, cases = 0;
     static const params some[] = { { 0, 1.0f, N_STAT, 1.0f }, { 0, 0.8f, N_STAT, 1.0f },  { 0, 1.0f, 7, 0.7f },
                                    { 0, 0.6f, 5, 1.5f },      { 0, 0.95f, N_STAT, 0.3f }, { 0, 1.0f, N_STAT, 1e6f } };
-    size_t draws = quick() ? DRAWS / 10 : DRAWS;
+    size_t draws = amount(DRAWS, DRAWS / 10);
     for (size_t c = 0; c < TEST_COUNT(some) * 4; c += quick() ? 5 : 1) {
         params p = some[c / 4];
         cases++;

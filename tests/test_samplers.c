@@ -1810,7 +1810,7 @@ static void test_largest_row(void **state)
 {
     (void)state;
     const size_t n = SAMP_MAX_VOCAB;
-    if (getenv("SAMP_TEST_QUICK")) return;
+    if (quick()) return;
     samp_token_data *data = (samp_token_data *)malloc(n * sizeof *data);
     assert_non_null(data);
     static samp_sampler *(*const makers[])(void) = { make_dist, make_top_n_sigma, make_temp_ext, make_xtc };

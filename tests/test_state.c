@@ -1,7 +1,7 @@
 /* test_state.c - a sampler's state as bytes: what is loaded goes on as what was saved, whatever the sampler had seen
    before; damaged, short, long, foreign and forged bytes are refused and change nothing.
 
-     SAMP_TEST_CASES   random chains (default 3000; with SAMP_TEST_QUICK 300) */
+     SAMP_TEST_CASES   random chains (default 750; with SAMP_TEST_FULL 3000, with SAMP_TEST_QUICK 300) */
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap, in case.h */
 #endif

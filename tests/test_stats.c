@@ -500,7 +500,7 @@ static void test_biased_samplers_are_rejected(void **state)
     source rng;
     (void)state;
     if (quick()) skip();
-    rng.state = 2; /* not from the environment: ALPHA counts once */
+    rng = source_at(2); /* not from the environment: ALPHA counts once */
     real_row(14, 40);
     softmax(row, exact, 40);
     inverse_draws(&rng, 40, 1);

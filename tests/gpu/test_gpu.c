@@ -16,6 +16,8 @@
 #include <stdint.h>
 static void run_teams(const void *args, uint32_t n);
 #define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
+static int is_hidden(const void *sampler);
+#define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
 #include "../case.h"
@@ -32,6 +34,14 @@ enum {
 static const samp_dtype dtypes[N_DTYPES] = { SAMP_F32, SAMP_F16, SAMP_BF16, SAMP_F64 };
 static int device;
 static bool on_device, no_kernels;
+
+/* A kind of sampler for which the device is to have no step, by its name. */
+static const char *hidden;
+
+static int is_hidden(const void *sampler)
+{
+    return hidden && !strcmp(samp_name(&((const sampi_sampler *)sampler)->base), hidden);
+}
 
 /* ------------------------------------------------------------------------------- teams on the host: one by one, or
    as threads at once, as on a device where they wait for each other */
@@ -1158,6 +1168,38 @@ static bool plans(void)
     return good;
 }
 
+/* A kind that the device has no step for goes to the CPU by plan, and its chain's tokens are the same. */
+static bool unknown_kinds(void)
+{
+    static const char *const names[] = { "logit-bias", "penalties",   "dry",       "top-n-sigma", "top-k",
+                                         "tail-free",  "typical",     "top-p",     "min-p",       "xtc",
+                                         "temp",       "temp-ext",    "softmax",   "greedy",      "dist",
+                                         "mirostat",   "mirostat-v2", "adaptive-p" };
+    stage t;
+    bool good = stage_make(&t);
+    const bool cpu = !strcmp(samp_gpu_device_name(t.gpu[0]), "cpu");
+    const uint64_t seed = env_setting("SAMP_TEST_SEED", 1), n = env_setting("SAMP_TEST_CASES", 4000) / 10 + 36;
+    uint64_t failed = 0;
+    hidden = "top-p";
+    if (!cpu) {
+        CHECK(plan_is(t.gpu[0], chain_of(samp_init_top_k(9), samp_init_top_p(0.5f, 1), samp_init_dist(1)),
+                      "device: top-k; cpu (not on the device): top-p -> dist"));
+        CHECK(plan_is(t.gpu[0], chain_of(samp_init_temp(0.5f), samp_init_top_p(0.5f, 1), samp_init_dist(1)),
+                      "cpu (not on the device): temp -> top-p -> dist"));
+        hidden = "dist";
+        CHECK(plan_is(t.gpu[0], chain_of(samp_init_min_p(0.1f, 1), NULL, samp_init_dist(1)),
+                      "device: min-p; cpu (not on the device): dist"));
+    }
+    for (uint64_t i = 0; i < n && good && failed < 5; i++) {
+        hidden = names[i % CASE_COUNT(names)];
+        t.with_logprobs = i % 5 == 4;
+        failed += !one_case(&t, seed + i);
+        if (failed) printf("  without %s\n", hidden);
+    }
+    hidden = NULL;
+    return stage_free(&t, good && !failed, "unknown kinds");
+}
+
 /* Calls that are refused, and leave everything as it was; rows with an error among good ones. */
 static bool errors(void)
 {
@@ -1239,6 +1281,7 @@ static bool errors(void)
 #define TESTS(X)                                                                                                     \
     X(errors)                                                                                                        \
     X(plans)                                                                                                         \
+    X(unknown_kinds)                                                                                                 \
     X(smallest_shapes)                                                                                               \
     X(random_batches)                                                                                                \
     X(kept_rows)                                                                                                     \
