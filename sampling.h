@@ -384,13 +384,15 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
    SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
-/* samp_isa_name -- the instruction set in use: "scalar", "avx2", "avx512", "neon"; chosen at the first use.
+/* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes as any gcc and clang have them),
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+   samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
+     behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
-     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it.
-   samp_isa_list -- the name of instruction set i of those that work here, the best one last; NULL behind it. */
+     Returns  SAMP_OK; SAMP_E_UNSUPPORTED: unknown here, or this CPU or system doesn't have it. */
 SAMP_API const char *samp_isa_name(void);
-SAMP_API int samp_isa_force(const char *name);
 SAMP_API const char *samp_isa_list(int i);
+SAMP_API int samp_isa_force(const char *name);
 
 /* samp_strerror -- the text of a status, never NULL. */
 SAMP_API const char *samp_strerror(int status);
@@ -901,18 +903,50 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-#if defined(__x86_64__) && !defined(SAMP_NO_SIMD)
-#define SAMPI_X86 1
+/* The instruction sets that are compiled, besides scalar. */
+#if defined(__SSE2__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
+#define SAMPI_SSE2 1
+#else
+#define SAMPI_SSE2 0
+#endif
+#if defined(__x86_64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_AVX2)
+#define SAMPI_AVX2 1
+#else
+#define SAMPI_AVX2 0
+#endif
+#if defined(__x86_64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_AVX512)
+#define SAMPI_AVX512 1
+#else
+#define SAMPI_AVX512 0
+#endif
+#if defined(__aarch64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_NEON)
+#define SAMPI_NEON 1
+#else
+#define SAMPI_NEON 0
+#endif
+#if defined(__wasm_simd128__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_WASM)
+#define SAMPI_WASM 1
+#else
+#define SAMPI_WASM 0
+#endif
+#define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+
+#if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
-#else
-#define SAMPI_X86 0
+#elif SAMPI_SSE2
+#include <emmintrin.h>
 #endif
-#if defined(__aarch64__) && !defined(SAMP_NO_SIMD)
-#define SAMPI_ARM64 1
+#if SAMPI_NEON
 #include <arm_neon.h>
-#else
-#define SAMPI_ARM64 0
+#endif
+#if SAMPI_WASM
+#include <wasm_simd128.h>
+#endif
+
+/* What this file is called: it compiles the kernels by including itself, from its own folder. */
+#ifndef SAMP_SELF_INCLUDE
+#define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
 /* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
@@ -923,12 +957,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
+#elif defined(__wasm__)
+#define SAMPI_OPAQUE(x) ((void)(x)) /* it has no fma */
 #else
 #define SAMPI_OPAQUE(x) __asm__("" : "+m"(x))
 #endif
-
-/* The same for a vector of 512 bits, which may stand in the registers that only AVX-512 has. */
-#define SAMPI_OPAQUE_V(x) __asm__("" : "+v"(x))
 
 /* The same for scalars, in functions that sampling_gpu.h compiles for a GPU too: there every register is an "r". */
 #if defined(SAMPLING_GPU_H) && defined(_OPENMP)
@@ -1239,12 +1272,17 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Of the bits of `words` words: 0 none is set, 1 some, 2 all. Masks are mostly alike over long stretches. */
+/* Of the bits of `words` words, an even number: 0 none is set, 1 some, 2 all. Masks are mostly alike over long
+   stretches. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
-    uint32_t any = 0, all = ~(uint32_t)0;
-    for (size_t i = 0; i < words; i++) any |= mask[i], all &= mask[i];
-    return all == ~(uint32_t)0 ? 2 : any != 0;
+    uint64_t any = 0, all = ~(uint64_t)0, two;
+    for (size_t i = 0; i < words; i += 2) {
+        memcpy(&two, mask + i, 8);
+        any |= two;
+        all &= two;
+    }
+    return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
 /* Call f, which is inlined, with each dtype and mask as constants. */
@@ -1293,16 +1331,16 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      moments   moment [0] = how many are unmasked (exact), and estimates of [1] = the sum of x - pivot over these, [2] =
                the sum of its squares.
      fold      out [j] = the maximum of those line [i] with i mod m = j, j < m; m a multiple of 16, n of m.
-     collect   the elements with least <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
+     collect   the elements with floor <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
                id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
-     pick      those with x >= least from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
-     count     how many elements are >= least, least > -infinity.
+     pick      those with x >= floor from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
+     count     how many elements are >= floor, floor > -infinity.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
-     mass      the sum of w [i] over x [i] >= least.
-     sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= least also
+     mass      the sum of w [i] over x [i] >= floor.
+     sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
-     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= least.
+     envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
@@ -1335,22 +1373,23 @@ typedef struct sampi_kernels {
     void (*sweep)(const float *x, size_t n, float r, float max, double *z, double *s);
     void (*moments)(const float *x, size_t n, float pivot, double *moment);
     void (*fold)(const float *line, size_t n, float *out, size_t m);
-    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+    size_t (*collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
                       float *x_out, int32_t *id_out);
-    size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+    size_t (*pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                    int32_t *id_out);
-    size_t (*count)(const float *x, size_t n, float least);
+    size_t (*count)(const float *x, size_t n, float floor);
     void (*weights)(const float *x, size_t n, float max, uint64_t *w);
     void (*probs)(const float *x, size_t n, float max, double z, float *p);
-    uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float least);
-    void (*sums)(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums);
-    void (*envelope)(const float *x, size_t n, float r, float max, float least, uint64_t *tile);
+    uint64_t (*mass)(const float *x, const uint64_t *w, size_t n, float floor);
+    void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
+    void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
 #define SAMPI_LINE    16
-#define SAMPI_AHEAD   256      /* bytes to prefetch ahead: four lines of the cache */
+#define SAMPI_AHEAD   1024     /* bytes to prefetch ahead, */
+#define SAMPI_FAR     4096     /* and in the first pass over a row: a page */
 #define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
@@ -1423,7 +1462,7 @@ static void sampi_fold_scalar(const float *line, size_t n, float *out, size_t m)
             if (line[i + j] > out[j]) out[j] = line[i + j];
 }
 
-static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float least,
+static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t base, size_t n, float floor,
                                    float below, float *x_out, int32_t *id_out)
 {
     size_t kept = 0;
@@ -1432,26 +1471,26 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
         int32_t token = id ? id[i] : base + (int32_t)i;
         x_out[kept] = v;
         id_out[kept] = token;
-        kept += v >= least && v < below;
+        kept += v >= floor && v < below;
     }
     return kept;
 }
 
-static size_t sampi_pick_scalar(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+static size_t sampi_pick_scalar(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                                 int32_t *id_out)
 {
     size_t kept = 0;
     for (size_t h = 0; h < m; h++) {
         size_t at = (size_t)line[h] * SAMPI_LINE, len = n - at < SAMPI_LINE ? n - at : SAMPI_LINE;
-        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, least, INFINITY, x_out + kept, id_out + kept);
+        kept += sampi_collect_scalar(x + at, NULL, (int32_t)at, len, floor, INFINITY, x_out + kept, id_out + kept);
     }
     return kept;
 }
 
-static size_t sampi_count_scalar(const float *x, size_t n, float least)
+static size_t sampi_count_scalar(const float *x, size_t n, float floor)
 {
     size_t count = 0;
-    for (size_t i = 0; i < n; i++) count += x[i] >= least;
+    for (size_t i = 0; i < n; i++) count += x[i] >= floor;
     return count;
 }
 
@@ -1465,14 +1504,14 @@ static void sampi_probs_scalar(const float *x, size_t n, float max, double z, fl
     for (size_t i = 0; i < n; i++) p[i] = sampi_masked(x[i]) ? 0.0f : (float)(sampi_exp(max, x[i]) / z);
 }
 
-static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, float least)
+static uint64_t sampi_mass_scalar(const float *x, const uint64_t *w, size_t n, float floor)
 {
     uint64_t mass = 0;
-    for (size_t i = 0; i < n; i++) mass += x[i] >= least ? w[i] : 0;
+    for (size_t i = 0; i < n; i++) mass += x[i] >= floor ? w[i] : 0;
     return mass;
 }
 
-static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float least, bool with_s,
+static void sampi_sums_scalar(const float *x, size_t n, float r, float max, float floor, bool with_s,
                               sampi_sums *sums)
 {
     (void)with_s; /* no dearer */
@@ -1480,15 +1519,15 @@ static void sampi_sums_scalar(const float *x, size_t n, float r, float max, floa
         if (sampi_masked(x[i])) continue;
         uint64_t z = sums->z;
         sampi_sum_add(sums, max, sampi_roundf(x[i] * r));
-        if (x[i] >= least) sums->above += sums->z - z;
+        if (x[i] >= floor) sums->above += sums->z - z;
     }
 }
 
-static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
+static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
         if (i % SAMPI_TILE == 0) tile[i / SAMPI_TILE] = 0;
-        if (x[i] >= least) tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
+        if (x[i] >= floor) tile[i / SAMPI_TILE] += sampi_envelope(max, sampi_roundf(x[i] * r));
     }
 }
 
@@ -1497,1278 +1536,1053 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
     for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
 }
 
-/* ==================================================================================================== >>avx2 */
-#if SAMPI_X86 && !defined(SAMP_NO_AVX2)
-#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+/* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-/* The next 8 elements, masked ones (-infinity) behind the end of the row. */
-SAMPI_T static __m256 sampi_load_avx2(const float *x, size_t left)
+#define SAMPI_PASS_GENERIC 1
+#define SAMPI_PASS_SSE2    2
+#define SAMPI_PASS_AVX2    3
+#define SAMPI_PASS_AVX512  4
+#define SAMPI_PASS_NEON    5
+#define SAMPI_PASS_WASM    6
+
+#define SAMPI_OP       SAMPI_INLINE SAMPI_T
+#define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
+#define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
+#define SAMPI_EACH     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_PARTS    (SAMPI_W == 4 ? 4 : 2)                     /* vectors of a line, or of two */
+#define SAMPI_ROWS     (SAMPI_W == 16 ? 8 : SAMPI_W)              /* lines, or pairs of them, whose maxima make one */
+#define SAMPI_VECTOR(type, ...)                                                                                      \
+    __extension__({                                                                                                  \
+        type v_ = { __VA_ARGS__ };                                                                                   \
+        v_;                                                                                                          \
+    })
+#if defined(__clang__) || __GNUC__ >= 12
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(m), __VA_ARGS__))
+#endif
+static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+#if SAMPI_GENERIC
+#define SAMPI_PASS SAMPI_PASS_GENERIC
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+#if SAMPI_SSE2
+#define SAMPI_PASS SAMPI_PASS_SSE2
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+#if SAMPI_AVX2
+#define SAMPI_PASS SAMPI_PASS_AVX2
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+#if SAMPI_AVX512
+#define SAMPI_PASS SAMPI_PASS_AVX512
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+#if SAMPI_NEON
+#define SAMPI_PASS SAMPI_PASS_NEON
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+#if SAMPI_WASM
+#define SAMPI_PASS SAMPI_PASS_WASM
+#include SAMP_SELF_INCLUDE
+#undef SAMPI_PASS
+#endif
+
+#endif /* SAMPLING_IMPLEMENTATION, its first part */
+
+#ifdef SAMPI_PASS
+/* ================================================================================================= >>vectors
+   The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
+   are compiled once per instruction set: the header includes itself with SAMPI_PASS set, and V(name) is then the set's
+   own sampi_name_set. The types are V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and
+   V(q) unsigned 64-bit integers, half as many; V(m) which of SAMPI_W lanes a comparison holds for. + - * / & | ~ << >>
+   are the compiler's own. What follows a set's own operations is shared by those that have nothing better.
+
+     all alli alld allq   the same in every lane            load loadi loadq store storeq   at any alignment
+     tail taili tailq     the first `left` lanes (fewer than all); -infinity, 0 and 0 behind
+     max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
+     ge lt_and unord      ordered >=; m and <; is one of the two no number    negative: is the upper bit set
+     any                  does it hold for any lane         keep select   v or 0; a or b, by lane
+     tally sub_where      sum + 1, sum - v where it holds   add_where   sum + v where it holds for this half of the lanes
+     widen narrow         a half as doubles; two halves as floats
+     trunc                to an integer; from 2^31 on the upper bit is set
+     chord                -q of sampi_envelope for its i: (k mod 2^25 - 2^26) >> k / 2^25, the sign filling up
+     hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
+     stay                 a product that is not to be fused with the sum behind it
+     pack                 the lanes it holds for, to the front of x_out and id_out -> how many
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit
+     parts                line i in parts of SAMPI_W elements, whose order does not matter; with 16 lanes halves of
+                          lines i and i + 4 side by side
+     columns              the maximum of each of SAMPI_ROWS vectors; with 16 lanes of each half */
+
+#if SAMPI_PASS == SAMPI_PASS_AVX512
+#define V(name)     sampi_##name##_avx512
+#define SAMPI_T     __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#define SAMPI_W     16
+#define SAMPI_FUSED 1
+#elif SAMPI_PASS == SAMPI_PASS_AVX2
+#define V(name)     sampi_##name##_avx2
+#define SAMPI_T     __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+#define SAMPI_W     8
+#define SAMPI_FUSED 1
+#else /* what the compiler may use anyway */
+#define SAMPI_T
+#define SAMPI_W 4
+#if SAMPI_PASS == SAMPI_PASS_NEON
+#define V(name)     sampi_##name##_neon
+#define SAMPI_FUSED 1
+#else
+#define SAMPI_FUSED 0
+#if SAMPI_PASS == SAMPI_PASS_SSE2
+#define V(name) sampi_##name##_sse2
+#elif SAMPI_PASS == SAMPI_PASS_WASM
+#define V(name) sampi_##name##_wasm
+#else
+#define V(name) sampi_##name##_generic
+#endif
+#endif
+#endif
+
+typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
+typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
+typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
+typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
+#if SAMPI_PASS == SAMPI_PASS_AVX512
+typedef __mmask16 V(m);
+typedef size_t V(t);
+#else
+typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
+typedef V(i) V(t);
+#endif
+
+#if SAMPI_W == 4
+SAMPI_OP V(f) V(all)(float x) { return SAMPI_VECTOR(V(f), x, x, x, x); }
+SAMPI_OP V(i) V(alli)(uint32_t x) { return SAMPI_VECTOR(V(i), x, x, x, x); }
+SAMPI_OP V(d) V(alld)(double x) { return SAMPI_VECTOR(V(d), x, x); }
+SAMPI_OP V(q) V(allq)(uint64_t x) { return SAMPI_VECTOR(V(q), x, x); }
+#endif
+
+#if SAMPI_PASS == SAMPI_PASS_AVX512
+/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so the forms with a mask stand here, and it is
+   full. It costs nothing: compilers drop it. */
+
+SAMPI_OP V(f) V(all)(float x) { return _mm512_set1_ps(x); }
+SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm512_set1_epi32((int)x); }
+SAMPI_OP V(d) V(alld)(double x) { return _mm512_set1_pd(x); }
+SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm512_set1_epi64((long long)x); }
+SAMPI_OP V(m) V(first)(size_t left) { return (V(m))_bzhi_u32(0xFFFF, (unsigned)left); }
+SAMPI_OP V(f) V(tail)(const float *p, size_t left)
 {
-    if (left >= 8) return _mm256_loadu_ps(x);
-    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    __m256i in = _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), lane);
-    return _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), _mm256_maskload_ps(x, in), _mm256_castsi256_ps(in));
+    return _mm512_mask_loadu_ps(V(all)(-INFINITY), V(first)(left), p);
 }
-
-SAMPI_T static float sampi_hmax_avx2(__m256 v)
+SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left) { return (V(i))_mm512_maskz_loadu_epi32(V(first)(left), p); }
+SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
 {
-    float lane[8], max = -INFINITY;
-    _mm256_storeu_ps(lane, v);
-    for (int i = 0; i < 8; i++)
-        if (lane[i] > max) max = lane[i];
-    return max;
+    return (V(q))_mm512_maskz_loadu_epi64((__mmask8)V(first)(left), p);
 }
-
-SAMPI_T static double sampi_hsum_avx2(__m256d v)
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm512_maskz_max_pd(0xFF, a, b); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return _mm512_fmadd_ps(a, b, c); }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return _mm512_fmadd_pd(a, b, c); }
+SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
+SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
+SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
+SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return _mm512_maskz_mov_ps(m, v); }
+SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
+SAMPI_OP V(t) V(none)(void) { return 0; }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
+SAMPI_OP size_t V(total)(V(t) n) { return n; }
+SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
 {
-    double lane[4];
-    _mm256_storeu_pd(lane, v);
-    return lane[0] + lane[1] + lane[2] + lane[3];
+    return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v);
 }
-
-SAMPI_T static uint64_t sampi_hsum64_avx2(__m256i v)
+SAMPI_OP V(f) V(join)(__m256 a, __m256 b)
 {
-    __m128i a = _mm_add_epi64(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
-    return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
+    return _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(a), b, 1);
 }
-
-/* Elements i .. i + 8 of a row as given. */
-SAMPI_INLINE SAMPI_T __m256 sampi_row8_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+SAMPI_OP V(d) V(widen)(V(f) v, int half)
 {
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    __m256 v;
-    if (dtype == SAMP_F16) {
-        v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
-    } else if (dtype == SAMP_BF16) {
-        __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
-        v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
-    } else if (dtype == SAMP_F64) {
-        __m128 a = _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i));
-        v = _mm256_insertf128_ps(_mm256_castps128_ps256(a),
-                                 _mm256_cvtpd_ps(_mm256_loadu_pd((const double *)x + i + 4)), 1);
-    } else {
-        v = _mm256_loadu_ps((const float *)x + i);
-    }
-    if (mask) {
-        __m256i in = _mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit);
-        v = _mm256_blendv_ps(_mm256_set1_ps(-INFINITY), v, _mm256_castsi256_ps(_mm256_cmpeq_epi32(in, bit)));
-    }
+    return _mm512_maskz_cvtps_pd(0xFF, half ? _mm512_maskz_extractf32x8_ps(0xFF, v, 1)
+                                            : _mm512_maskz_extractf32x8_ps(0xFF, v, 0));
+}
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
+{
+    return V(join)(_mm512_maskz_cvtpd_ps(0xFF, a), _mm512_maskz_cvtpd_ps(0xFF, b));
+}
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm512_maskz_cvttps_epi32(0xFFFF, v); }
+SAMPI_OP V(i) V(chord)(V(i) k) /* ~((k & 2^25 - 1) ^ 2^26 - 1) in one step */
+{
+    __m512i a = _mm512_ternarylogic_epi32((__m512i)k, (__m512i)V(alli)(0x1FFFFFF), (__m512i)V(alli)(~0x3FFFFFFu),
+                                          0x6A);
+    return (V(i))_mm512_maskz_srav_epi32(0xFFFF, a, (__m512i)(k >> 25));
+}
+SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
+{
+    return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v);
+}
+SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
+SAMPI_OP V(f) V(stay)(V(f) v)
+{
+    __asm__("" : "+v"(v));
     return v;
 }
-
-SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
-                                                size_t n, float *out)
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) _mm256_storeu_ps(out + i, sampi_row8_avx2(x, dtype, mask, at + i));
-    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
-    return n;
-}
-
-SAMPI_T static size_t sampi_fetch_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                                       float *out)
-{
-    SAMPI_BY_DTYPE(sampi_fetch_as_avx2, x, dtype, mask, at, n, out);
-}
-
-/* The maxima of the 8 lines from i: halves, then rows of four become columns. */
-SAMPI_INLINE SAMPI_T __m256 sampi_lines_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
-                                             __m256 *nan)
-{
-    __m256 v[8];
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; k++, i += SAMPI_LINE) {
-        __m256 a, b;
-        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-            __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
-            a = _mm256_castsi256_ps(_mm256_slli_epi32(h, 16));
-            b = _mm256_castsi256_ps(_mm256_and_si256(h, _mm256_set1_epi32((int)0xFFFF0000u)));
-        } else {
-            a = sampi_row8_avx2(x, dtype, mask, i), b = sampi_row8_avx2(x, dtype, mask, i + 8);
-        }
-        *nan = _mm256_or_ps(*nan, _mm256_cmp_ps(a, b, _CMP_UNORD_Q));
-        v[k] = _mm256_max_ps(a, b);
-    }
-#pragma GCC unroll 8
-    for (int k = 0; k < 4; k++)
-        v[k] = _mm256_max_ps(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
-#pragma GCC unroll 8
-    for (int k = 0; k < 2; k++)
-        v[k] = _mm256_max_ps(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
-                             _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
-    return _mm256_max_ps(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
-}
-
-SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                                                float *line)
-{
-    __m256 all = _mm256_set1_ps(-INFINITY), nan = _mm256_setzero_ps();
-    size_t i = 0, half = SAMPI_TILE / 2;
-    for (; i + half <= n; i += half, line += 8) {
-        int kind = mask ? sampi_mask_kind(mask + i / 32, half / 32) : 2;
-        __m256 v = _mm256_set1_ps(-INFINITY);
-        if (kind == 2)
-            v = sampi_lines_avx2(x, dtype, NULL, i, &nan);
-        else if (kind == 1)
-            v = sampi_lines_avx2(x, dtype, mask, i, &nan);
-        _mm256_storeu_ps(line, v);
-        all = _mm256_max_ps(all, v);
-    }
-    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += half, line += 8) {
-        float last[SAMPI_TILE / 2];
-        for (size_t j = 0; j < half; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
-        __m256 v = sampi_lines_avx2(last, SAMP_F32, NULL, 0, &nan);
-        _mm256_storeu_ps(line, v);
-        all = _mm256_max_ps(all, v);
-    }
-    return _mm256_movemask_ps(nan) ? NAN : sampi_hmax_avx2(all);
-}
-
-SAMPI_T static float sampi_maxima_avx2(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    SAMPI_BY_DTYPE(sampi_maxima_as_avx2, x, dtype, mask, n, line);
-}
-
-/* 8 floats as 4 doubles, summed in pairs. */
-SAMPI_INLINE SAMPI_T __m256d sampi_widen_avx2(__m256 v)
-{
-    return _mm256_add_pd(_mm256_cvtps_pd(_mm256_castps256_ps128(v)), _mm256_cvtps_pd(_mm256_extractf128_ps(v, 1)));
-}
-
-/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
-SAMPI_INLINE SAMPI_T __m256 sampi_expf_avx2(__m256 d)
-{
-    const __m256 log2e = _mm256_set1_ps((float)SAMPI_LOG2E), shift = _mm256_set1_ps(12582912.0f); /* 1.5 * 2^23 */
-    __m256 t = _mm256_fmadd_ps(d, log2e, shift);
-    __m256 f = _mm256_fmsub_ps(d, log2e, _mm256_sub_ps(t, shift)), p = _mm256_set1_ps(SAMPI_F5);
-    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F4));
-    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F3));
-    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F2));
-    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(SAMPI_F1));
-    p = _mm256_fmadd_ps(p, f, _mm256_set1_ps(1.0f));
-    return _mm256_castsi256_ps(
-        _mm256_add_epi32(_mm256_castps_si256(p), _mm256_slli_epi32(_mm256_castps_si256(t), 23)));
-}
-
-/* One step of sweep. */
-SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx2(__m256 l, __m256 max, __m256 *z, __m256 *s)
-{
-    SAMPI_OPAQUE(l);
-    __m256 d = _mm256_max_ps(_mm256_set1_ps(SAMPI_LEAST_D), _mm256_sub_ps(l, max));
-    __m256 e = sampi_expf_avx2(d);
-    *z = _mm256_add_ps(*z, e);
-    *s = _mm256_fnmadd_ps(e, d, *s);
-}
-
-SAMPI_T static void sampi_sweep_avx2(const float *x, size_t n, float r, float max, double *z, double *s)
-{
-    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max);
-    __m256d z_all = _mm256_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n;) {
-        __m256 z0 = _mm256_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i + 16 <= end; i += 16) {
-            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
-            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i), vr), vmax, &z0, &s0);
-            sampi_sweep_add_avx2(_mm256_mul_ps(_mm256_loadu_ps(x + i + 8), vr), vmax, &z1, &s1);
-        }
-        for (; i < end; i += 8)
-            sampi_sweep_add_avx2(_mm256_mul_ps(sampi_load_avx2(x + i, end - i), vr), vmax, &z0, &s0);
-        i = end;
-        z_all = _mm256_add_pd(z_all, sampi_widen_avx2(_mm256_add_ps(z0, z1)));
-        s_all = _mm256_add_pd(s_all, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
-    }
-    *z = sampi_hsum_avx2(z_all);
-    *s = sampi_hsum_avx2(s_all);
-}
-
-/* One step of moments. */
-SAMPI_INLINE SAMPI_T void sampi_moments_add_avx2(__m256 a, __m256 pivot, __m256 *sum, __m256 *square, __m256i *count)
-{
-    __m256 in = _mm256_cmp_ps(a, _mm256_set1_ps(-FLT_MAX), _CMP_GE_OQ),
-           v = _mm256_and_ps(in, _mm256_sub_ps(a, pivot));
-    *sum = _mm256_add_ps(*sum, v);
-    *square = _mm256_fmadd_ps(v, v, *square);
-    *count = _mm256_sub_epi32(*count, _mm256_castps_si256(in));
-}
-
-SAMPI_T static void sampi_moments_avx2(const float *x, size_t n, float pivot, double *moment)
-{
-    const __m256 vp = _mm256_set1_ps(pivot);
-    __m256d m1 = _mm256_setzero_pd(), m2 = m1;
-    __m256i count = _mm256_setzero_si256();
-    for (size_t i = 0; i < n;) {
-        __m256 s0 = _mm256_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* two of each, to keep busy */
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i + 16 <= end; i += 16) {
-            sampi_moments_add_avx2(_mm256_loadu_ps(x + i), vp, &s0, &q0, &count);
-            sampi_moments_add_avx2(_mm256_loadu_ps(x + i + 8), vp, &s1, &q1, &count);
-        }
-        for (; i < end; i += 8) sampi_moments_add_avx2(sampi_load_avx2(x + i, end - i), vp, &s0, &q0, &count);
-        i = end;
-        m1 = _mm256_add_pd(m1, sampi_widen_avx2(_mm256_add_ps(s0, s1)));
-        m2 = _mm256_add_pd(m2, sampi_widen_avx2(_mm256_add_ps(q0, q1)));
-    }
-    int32_t lane[8];
-    _mm256_storeu_si256((__m256i *)(void *)lane, count);
-    moment[0] = 0.0;
-    for (int k = 0; k < 8; k++) moment[0] += (double)lane[k];
-    moment[1] = sampi_hsum_avx2(m1);
-    moment[2] = sampi_hsum_avx2(m2);
-}
-
-SAMPI_T static void sampi_fold_avx2(const float *line, size_t n, float *out, size_t m)
-{
-    for (size_t j = 0; j < m; j += 8) {
-        __m256 v = _mm256_loadu_ps(line + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm256_max_ps(v, _mm256_loadu_ps(line + i));
-        _mm256_storeu_ps(out + j, v);
-    }
-}
-
-/* Write the lanes `in` to the front -> how many. */
-SAMPI_T static size_t sampi_pack_avx2(__m256 v, __m256i token, unsigned in, float *x_out, int32_t *id_out)
-{
-    /* the numbers of the kept lanes, one per byte */
-    uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(in, 0x0101010101010101u) * 0xFF);
-    __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
-    _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
-    _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32(token, order));
-    return (size_t)__builtin_popcount(in);
-}
-
-SAMPI_T static size_t sampi_collect_avx2(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                         float below, float *x_out, int32_t *id_out)
-{
-    const __m256 lo = _mm256_set1_ps(least), hi = _mm256_set1_ps(below);
-    const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    size_t kept = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        end = i + 32;
-        if (end <= n) { /* mostly there is none: four at a time */
-            __m256 a = _mm256_cmp_ps(_mm256_loadu_ps(x + i), lo, _CMP_GE_OQ);
-            __m256 b = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 8), lo, _CMP_GE_OQ);
-            __m256 c = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 16), lo, _CMP_GE_OQ);
-            __m256 d = _mm256_cmp_ps(_mm256_loadu_ps(x + i + 24), lo, _CMP_GE_OQ);
-            if (!_mm256_movemask_ps(_mm256_or_ps(_mm256_or_ps(a, b), _mm256_or_ps(c, d)))) continue;
-        } else {
-            end = n;
-        }
-        for (; i < end; i += 8) {
-            __m256 v = sampi_load_avx2(x + i, end - i);
-            __m256 mask = _mm256_and_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ), _mm256_cmp_ps(v, hi, _CMP_LT_OQ));
-            unsigned in = (unsigned)_mm256_movemask_ps(mask);
-            if (in == 0) continue;
-            __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32(base + (int32_t)i));
-            if (id && end - i >= 8)
-                token = _mm256_loadu_si256((const __m256i *)(const void *)(id + i));
-            else if (id)
-                token = _mm256_maskload_epi32(id + i, _mm256_cmpgt_epi32(_mm256_set1_epi32((int)(end - i)), step));
-            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
-        }
-    }
-    return kept;
-}
-
-SAMPI_T static size_t sampi_pick_avx2(const float *x, size_t n, const int32_t *line, size_t m, float least,
-                                      float *x_out, int32_t *id_out)
-{
-    const __m256 lo = _mm256_set1_ps(least);
-    const __m256i step = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-    size_t kept = 0;
-    for (size_t h = 0; h < m; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE;
-        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
-        for (size_t i = at; i < at + SAMPI_LINE && i < n; i += 8) {
-            __m256 v = sampi_load_avx2(x + i, n - i);
-            unsigned in = (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
-            __m256i token = _mm256_add_epi32(step, _mm256_set1_epi32((int32_t)i));
-            kept += sampi_pack_avx2(v, token, in, x_out + kept, id_out + kept);
-        }
-    }
-    return kept;
-}
-
-SAMPI_T static size_t sampi_count_avx2(const float *x, size_t n, float least)
-{
-    const __m256 lo = _mm256_set1_ps(least);
-    __m256i sum[2] = { _mm256_setzero_si256(), _mm256_setzero_si256() }; /* minus the count, per lane */
-    size_t count = 0, i = 0;
-    for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < 2; k++)
-            sum[k] = _mm256_add_epi32(
-                sum[k], _mm256_castps_si256(_mm256_cmp_ps(_mm256_loadu_ps(x + i + 8 * k), lo, _CMP_GE_OQ)));
-    for (; i < n; i += 8)
-        count += (size_t)__builtin_popcount(
-            (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(sampi_load_avx2(x + i, n - i), lo, _CMP_GE_OQ)));
-    int32_t lane[8];
-    _mm256_storeu_si256((__m256i *)(void *)lane, _mm256_add_epi32(sum[0], sum[1]));
-    for (int k = 0; k < 8; k++) count += (size_t)-lane[k];
-    return count;
-}
-
-/* sampi_exp of 4 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
-SAMPI_T static __m256d sampi_exp_avx2(__m128 l, __m256d max, __m256d *d, __m256d *power)
-{
-    *d = _mm256_max_pd(_mm256_sub_pd(_mm256_cvtps_pd(l), max), _mm256_set1_pd(-700.0));
-    const __m256d log2e = _mm256_set1_pd(SAMPI_LOG2E), shift = _mm256_set1_pd(SAMPI_SHIFT);
-    __m256d s = _mm256_fmadd_pd(*d, log2e, shift);
-    __m256d f = _mm256_fmsub_pd(*d, log2e, _mm256_sub_pd(s, shift));
-    __m256d p = _mm256_set1_pd(SAMPI_E8);
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E7));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E6));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E5));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E4));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E3));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E2));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(SAMPI_E1));
-    p = _mm256_fmadd_pd(p, f, _mm256_set1_pd(1.0));
-    *power = _mm256_castsi256_pd(
-        _mm256_slli_epi64(_mm256_add_epi64(_mm256_castpd_si256(s), _mm256_set1_epi64x(1023 + 40)), 52));
-    return p;
-}
-
-/* sampi_weight of 4 logits as doubles plus 2^52. */
-SAMPI_T static __m256d sampi_weight_avx2(__m128 l, __m256d max, __m256d *d)
-{
-    __m256d power, p = sampi_exp_avx2(l, max, d, &power);
-    return _mm256_fmadd_pd(p, power, _mm256_set1_pd(SAMPI_INT));
-}
-
-SAMPI_T static void sampi_weights_avx2(const float *x, size_t n, float max, uint64_t *w)
-{
-    const __m256d vmax = _mm256_set1_pd((double)max);
-    const __m256i bits = _mm256_castpd_si256(_mm256_set1_pd(SAMPI_INT));
-    __m256d d;
-    for (size_t i = 0; i < n; i += 8) {
-        __m256 l = sampi_load_avx2(x + i, n - i);
-        __m256d a = sampi_weight_avx2(_mm256_castps256_ps128(l), vmax, &d);
-        __m256d b = sampi_weight_avx2(_mm256_extractf128_ps(l, 1), vmax, &d);
-        _mm256_storeu_si256((__m256i *)(void *)(w + i), _mm256_sub_epi64(_mm256_castpd_si256(a), bits));
-        _mm256_storeu_si256((__m256i *)(void *)(w + i + 4), _mm256_sub_epi64(_mm256_castpd_si256(b), bits));
-    }
-}
-
-SAMPI_T static void sampi_probs_avx2(const float *x, size_t n, float max, double z, float *p)
-{
-    const __m256d vmax = _mm256_set1_pd((double)max), vz = _mm256_set1_pd(z);
-    for (size_t i = 0; i < n; i += 8) {
-        __m256 l = sampi_load_avx2(x + i, n - i), in = _mm256_cmp_ps(l, _mm256_set1_ps(-FLT_MAX), _CMP_GE_OQ), both;
-        __m256d d, power, e = sampi_exp_avx2(_mm256_castps256_ps128(l), vmax, &d, &power);
-        both = _mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_div_pd(_mm256_mul_pd(e, power), vz)));
-        e = sampi_exp_avx2(_mm256_extractf128_ps(l, 1), vmax, &d, &power);
-        both = _mm256_insertf128_ps(both, _mm256_cvtpd_ps(_mm256_div_pd(_mm256_mul_pd(e, power), vz)), 1);
-        _mm256_storeu_ps(p + i, _mm256_and_ps(both, in));
-    }
-}
-
-SAMPI_T static uint64_t sampi_mass_avx2(const float *x, const uint64_t *w, size_t n, float least)
-{
-    const __m128 lo = _mm_set1_ps(least);
-    __m256i sum = _mm256_setzero_si256();
-    uint64_t tail = 0;
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        __m256i in = _mm256_cvtepi32_epi64(_mm_castps_si128(_mm_cmpge_ps(_mm_loadu_ps(x + i), lo)));
-        sum = _mm256_add_epi64(sum, _mm256_and_si256(in, _mm256_loadu_si256((const __m256i *)(const void *)(w + i))));
-    }
-    for (; i < n; i++) tail += x[i] >= least ? w[i] : 0;
-    return sampi_hsum64_avx2(sum) + tail;
-}
-
-SAMPI_INLINE SAMPI_T void sampi_sums_as_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
-                                             sampi_sums *sums)
-{
-    const __m256d vmax = _mm256_set1_pd((double)max), one = _mm256_set1_pd(SAMPI_INT);
-    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), lo = _mm256_set1_ps(least);
-    const __m256i bits = _mm256_castpd_si256(one);
-    __m256i z = _mm256_setzero_si256(), s = z, above = z;
-    for (size_t i = 0; i < n; i += 8) {
-        __m256 v = sampi_load_avx2(x + i, n - i), l = _mm256_mul_ps(v, vr);
-        sums->n += (size_t)__builtin_popcount((unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, low, _CMP_GE_OQ)));
-        __m256i in = _mm256_castps_si256(_mm256_cmp_ps(v, lo, _CMP_GE_OQ));
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; half++) {
-            __m256d d,
-                w = sampi_weight_avx2(half ? _mm256_extractf128_ps(l, 1) : _mm256_castps256_ps128(l), vmax, &d);
-            __m256i whole = _mm256_sub_epi64(_mm256_castpd_si256(w), bits);
-            __m128i in4 = half ? _mm256_extracti128_si256(in, 1) : _mm256_castsi256_si128(in);
-            z = _mm256_add_epi64(z, whole);
-            above = _mm256_add_epi64(above, _mm256_and_si256(whole, _mm256_cvtepi32_epi64(in4)));
-            if (!with_s) continue;
-            w = _mm256_fnmadd_pd(_mm256_sub_pd(w, one), d, one);
-            s = _mm256_add_epi64(s, _mm256_sub_epi64(_mm256_castpd_si256(w), bits));
-        }
-    }
-    sums->z += sampi_hsum64_avx2(z);
-    sums->s += sampi_hsum64_avx2(s);
-    sums->above += sampi_hsum64_avx2(above);
-}
-
-SAMPI_T static void sampi_sums_avx2(const float *x, size_t n, float r, float max, float least, bool with_s,
-                                    sampi_sums *sums)
-{
-    if (with_s)
-        sampi_sums_as_avx2(x, n, r, max, least, true, sums);
-    else
-        sampi_sums_as_avx2(x, n, r, max, least, false, sums);
-}
-
-/* What 8 elements add to as many sums of q; l = x * r must stay rounded. */
-SAMPI_INLINE SAMPI_T __m256i sampi_envelope_add_avx2(__m256i sum, __m256 x, __m256 r, __m256 max, __m256 least)
-{
-    __m256 l = _mm256_mul_ps(x, r);
-    SAMPI_OPAQUE(l);
-    __m256 t = _mm256_mul_ps(_mm256_sub_ps(max, l), _mm256_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __m256i in = _mm256_castps_si256(_mm256_and_ps(_mm256_cmp_ps(t, _mm256_set1_ps(2147483648.0f), _CMP_LT_OQ),
-                                                   _mm256_cmp_ps(x, least, _CMP_GE_OQ)));
-    __m256i k = _mm256_cvttps_epi32(t);
-    /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
-    __m256i minus = _mm256_and_si256(k, _mm256_set1_epi32(0x1FFFFFF));
-    minus = _mm256_srav_epi32(_mm256_xor_si256(minus, _mm256_set1_epi32(~0x3FFFFFF)), _mm256_srli_epi32(k, 25));
-    return _mm256_sub_epi32(sum, _mm256_and_si256(minus, in));
-}
-
-SAMPI_T static void sampi_envelope_avx2(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
-{
-    const __m256 vr = _mm256_set1_ps(r), vmax = _mm256_set1_ps(max), lo = _mm256_set1_ps(least);
-    for (size_t i = 0; i < n; tile++) {
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        __m256i a = _mm256_setzero_si256(), b = a;
-        for (; i + 16 <= end; i += 16) {
-            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
-            a = sampi_envelope_add_avx2(a, _mm256_loadu_ps(x + i), vr, vmax, lo);
-            b = sampi_envelope_add_avx2(b, _mm256_loadu_ps(x + i + 8), vr, vmax, lo);
-        }
-        for (; i < end; i += 8) a = sampi_envelope_add_avx2(a, sampi_load_avx2(x + i, end - i), vr, vmax, lo);
-        i = end;
-        a = _mm256_add_epi32(a, b);
-        b = _mm256_cvtepu32_epi64(_mm256_extracti128_si256(a, 1));
-        *tile = sampi_hsum64_avx2(_mm256_add_epi64(_mm256_cvtepu32_epi64(_mm256_castsi256_si128(a)), b));
-    }
-}
-
-SAMPI_T static void sampi_scale_avx2(const float *x, size_t n, float r, float *out)
-{
-    const __m256 vr = _mm256_set1_ps(r), low = _mm256_set1_ps(-FLT_MAX), high = _mm256_set1_ps(FLT_MAX);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i);
-        __m256 l = _mm256_min_ps(_mm256_max_ps(_mm256_mul_ps(v, vr), low), high);
-        _mm256_storeu_ps(out + i, _mm256_blendv_ps(v, l, _mm256_cmp_ps(v, low, _CMP_GE_OQ)));
-    }
-    sampi_scale_scalar(x + i, n - i, r, out + i);
-}
-#undef SAMPI_T
-#endif /* AVX2 */
-
-/* ================================================================================================== >>avx512 */
-#if SAMPI_X86 && !defined(SAMP_NO_AVX512)
-#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
-
-/* The next 16 elements, masked ones (-infinity) behind the end of the row. */
-SAMPI_T static __m512 sampi_load_avx512(const float *x, size_t left)
-{
-    if (left >= 16) return _mm512_loadu_ps(x);
-    return _mm512_mask_loadu_ps(_mm512_set1_ps(-INFINITY), (__mmask16)((1u << left) - 1), x);
-}
-
-SAMPI_T static float sampi_hmax_avx512(__m512 v)
-{
-    float lane[16], max = -INFINITY;
-    _mm512_storeu_ps(lane, v);
-    for (int i = 0; i < 16; i++)
-        if (lane[i] > max) max = lane[i];
-    return max;
-}
-
-SAMPI_T static double sampi_hsum_avx512(__m512d v)
-{
-    double lane[8], sum = 0.0;
-    _mm512_storeu_pd(lane, v);
-    for (int i = 0; i < 8; i++) sum += lane[i];
-    return sum;
-}
-
-SAMPI_T static uint64_t sampi_hsum64_avx512(__m512i v)
-{
-    __m256i a = _mm256_add_epi64(_mm512_maskz_extracti64x4_epi64(0xF, v, 0),
-                                 _mm512_maskz_extracti64x4_epi64(0xF, v, 1));
+    __m256i low = _mm512_maskz_extracti64x4_epi64(0xF, (__m512i)v, 0),
+            high = _mm512_maskz_extracti64x4_epi64(0xF, (__m512i)v, 1);
+    __m256i a = _mm256_add_epi64(low, high);
     __m128i b = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
-
-/* Elements i .. i + 16 of a row as given. */
-SAMPI_INLINE SAMPI_T __m512 sampi_row16_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
-    const __m512 none = _mm512_set1_ps(-INFINITY);
-    __mmask16 in = 0xFFFF;
+    _mm512_storeu_ps(x_out, _mm512_maskz_compress_ps(in, v));
+    _mm512_storeu_si512((void *)id_out, _mm512_maskz_compress_epi32(in, (__m512i)id));
+    return (size_t)__builtin_popcount(in);
+}
+/* Eight elements: of f16 and f64 twice eight are on some CPUs cheaper than sixteen. */
+SAMPI_OP __m256 V(eight)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const __m256 none = _mm256_set1_ps(-INFINITY);
+    __mmask8 in = mask ? ((const uint8_t *)mask)[i / 8] : 0xFF;
+    if (dtype == SAMP_F64) return _mm512_mask_cvtpd_ps(none, in, _mm512_loadu_pd((const double *)x + i));
+    if (dtype == SAMP_F32) return _mm256_loadu_ps((const float *)x + i);
+    __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
+    __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
+    if (dtype == SAMP_F16) v = _mm256_cvtph_ps(h);
+    return mask ? _mm256_mask_mov_ps(none, in, v) : v;
+}
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    V(m) in = 0xFFFF;
     if (mask) memcpy(&in, (const char *)mask + i / 8, 2);
-    if (dtype == SAMP_F32)
-        return mask ? _mm512_mask_loadu_ps(none, in, (const float *)x + i) : _mm512_loadu_ps((const float *)x + i);
-    if (dtype == SAMP_BF16) {
-        __m256i h = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
-        __m512i wide = _mm512_maskz_slli_epi32(0xFFFF, _mm512_maskz_cvtepu16_epi32(0xFFFF, h), 16);
-        return mask ? _mm512_mask_mov_ps(none, in, _mm512_castsi512_ps(wide)) : _mm512_castsi512_ps(wide);
-    }
-    __m256 low, high;
-    if (dtype == SAMP_F16) { /* by halves: on some CPUs twice as fast */
-        low = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i)));
-        high = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i + 8)));
-    } else {
-        low = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i));
-        high = _mm512_maskz_cvtpd_ps(0xFF, _mm512_loadu_pd((const double *)x + i + 8));
-    }
-    return _mm512_mask_insertf32x8(none, in, _mm512_castps256_ps512(low), high, 1);
+    if (dtype == SAMP_F32 && mask) return _mm512_mask_loadu_ps(V(all)(-INFINITY), in, (const float *)x + i);
+    if (dtype == SAMP_F32) return _mm512_loadu_ps((const float *)x + i);
+    return V(join)(V(eight)(x, dtype, mask, i), V(eight)(x, dtype, mask, i + 8));
 }
-
-SAMPI_INLINE SAMPI_T size_t sampi_fetch_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at,
-                                                  size_t n, float *out)
+SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) * part)
 {
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) _mm512_storeu_ps(out + i, sampi_row16_avx512(x, dtype, mask, at + i));
-    for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
-    return n;
-}
-
-SAMPI_T static size_t sampi_fetch_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                                         float *out)
-{
-    SAMPI_BY_DTYPE(sampi_fetch_as_avx512, x, dtype, mask, at, n, out);
-}
-
-/* Two lines of a row, each folded to 8 lanes. Without a mask 256-bit loads spare the shuffles. */
-SAMPI_INLINE SAMPI_T __m512 sampi_two_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
-                                                   size_t j, __mmask16 *nan)
-{
-    __m512 low, high;
-    if (!mask && dtype == SAMP_F32) {
-        const float *a = (const float *)x + i, *b = (const float *)x + j;
-        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a)), _mm256_loadu_ps(b), 1);
-        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_loadu_ps(a + 8)),
-                                        _mm256_loadu_ps(b + 8), 1);
-    } else if (!mask && dtype == SAMP_F16) {
-        const __m128i *a = (const __m128i *)(const void *)((const uint16_t *)x + i);
-        const __m128i *b = (const __m128i *)(const void *)((const uint16_t *)x + j);
-        low = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a))),
-                                       _mm256_cvtph_ps(_mm_loadu_si128(b)), 1);
-        high = _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(_mm256_cvtph_ps(_mm_loadu_si128(a + 1))),
-                                        _mm256_cvtph_ps(_mm_loadu_si128(b + 1)), 1);
-    } else if (!mask && dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+    size_t j = i + 4 * SAMPI_LINE;
+    if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
         __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
         __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + j));
-        __m512i v = _mm512_maskz_inserti32x8(0xFFFF, _mm512_castsi256_si512(a), b, 1);
-        low = _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xFFFF, v, 16));
-        high = _mm512_castsi512_ps(_mm512_and_si512(v, _mm512_set1_epi32((int)0xFFFF0000u)));
-    } else {
-        __m512 a = sampi_row16_avx512(x, dtype, mask, i), b = sampi_row16_avx512(x, dtype, mask, j);
-        low = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
-        high = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
-    }
-    *nan |= _mm512_cmp_ps_mask(low, high, _CMP_UNORD_Q);
-    return _mm512_maskz_max_ps(0xFFFF, low, high);
-}
-
-/* The maxima of the 16 lines from i: rows of four become columns. */
-SAMPI_INLINE SAMPI_T __m512 sampi_lines_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i,
-                                               __mmask16 *nan)
-{
-    __m512 v[8];
-#pragma GCC unroll 8
-    for (int k = 0; k < 8; k++) {
-        size_t at = i + (size_t)(k < 4 ? k : k + 4) * SAMPI_LINE;
-        v[k] = sampi_two_lines_avx512(x, dtype, mask, at, at + 4 * SAMPI_LINE, nan);
-    }
-#pragma GCC unroll 8
-    for (int k = 0; k < 4; k++)
-        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
-                                   _mm512_maskz_unpackhi_ps(0xFFFF, v[2 * k], v[2 * k + 1]));
-#pragma GCC unroll 8
-    for (int k = 0; k < 2; k++)
-        v[k] = _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0x44),
-                                   _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0xEE));
-    return _mm512_maskz_max_ps(0xFFFF, _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0x88),
-                               _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
-}
-
-SAMPI_INLINE SAMPI_T float sampi_maxima_as_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                                                  float *line)
-{
-    __m512 all = _mm512_set1_ps(-INFINITY);
-    __mmask16 nan = 0;
-    size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE, line += 16) {
-        int kind = mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
-        __m512 v = _mm512_set1_ps(-INFINITY);
-        if (kind == 2)
-            v = sampi_lines_avx512(x, dtype, NULL, i, &nan);
-        else if (kind == 1)
-            v = sampi_lines_avx512(x, dtype, mask, i, &nan);
-        _mm512_storeu_ps(line, v);
-        all = _mm512_maskz_max_ps(0xFFFF, all, v);
-    }
-    if (i < n) {
-        float last[SAMPI_TILE];
-        for (size_t j = 0; j < SAMPI_TILE; j++)
-            last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
-        __m512 v = sampi_lines_avx512(last, SAMP_F32, NULL, 0, &nan);
-        _mm512_storeu_ps(line, v);
-        all = _mm512_maskz_max_ps(0xFFFF, all, v);
-    }
-    return nan ? NAN : sampi_hmax_avx512(all);
-}
-
-SAMPI_T static float sampi_maxima_avx512(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    SAMPI_BY_DTYPE(sampi_maxima_as_avx512, x, dtype, mask, n, line);
-}
-
-/* 16 floats as 8 doubles, summed in pairs. */
-SAMPI_INLINE SAMPI_T __m512d sampi_widen_avx512(__m512 v)
-{
-    return _mm512_add_pd(_mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 0)),
-                         _mm512_maskz_cvtps_pd(0xFF, _mm512_maskz_extractf32x8_ps(0xFF, v, 1)));
-}
-
-/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
-SAMPI_INLINE SAMPI_T __m512 sampi_expf_avx512(__m512 d)
-{
-    const __m512 log2e = _mm512_set1_ps((float)SAMPI_LOG2E), shift = _mm512_set1_ps(12582912.0f); /* 1.5 * 2^23 */
-    __m512 t = _mm512_fmadd_ps(d, log2e, shift);
-    __m512 f = _mm512_fmsub_ps(d, log2e, _mm512_sub_ps(t, shift)), p = _mm512_set1_ps(SAMPI_F5);
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F4));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F3));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F2));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(SAMPI_F1));
-    p = _mm512_fmadd_ps(p, f, _mm512_set1_ps(1.0f));
-    return _mm512_castsi512_ps(
-        _mm512_add_epi32(_mm512_castps_si512(p), _mm512_maskz_slli_epi32(0xFFFF, _mm512_castps_si512(t), 23)));
-}
-
-/* One step of sweep. */
-SAMPI_INLINE SAMPI_T void sampi_sweep_add_avx512(__m512 l, __m512 max, __m512 *z, __m512 *s)
-{
-    SAMPI_OPAQUE_V(l);
-    __m512 d = _mm512_maskz_max_ps(0xFFFF, _mm512_set1_ps(SAMPI_LEAST_D), _mm512_sub_ps(l, max));
-    __m512 e = sampi_expf_avx512(d);
-    *z = _mm512_add_ps(*z, e);
-    *s = _mm512_fnmadd_ps(e, d, *s);
-}
-
-SAMPI_T static void sampi_sweep_avx512(const float *x, size_t n, float r, float max, double *z, double *s)
-{
-    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max);
-    __m512d z_all = _mm512_setzero_pd(), s_all = z_all;
-    for (size_t i = 0; i < n;) {
-        __m512 z0 = _mm512_setzero_ps(), z1 = z0, s0 = z0, s1 = z0; /* two of each, to keep busy */
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i + 32 <= end; i += 32) {
-            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
-            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i), vr), vmax, &z0, &s0);
-            sampi_sweep_add_avx512(_mm512_mul_ps(_mm512_loadu_ps(x + i + 16), vr), vmax, &z1, &s1);
-        }
-        for (; i < end; i += 16)
-            sampi_sweep_add_avx512(_mm512_mul_ps(sampi_load_avx512(x + i, end - i), vr), vmax, &z0, &s0);
-        i = end;
-        z_all = _mm512_add_pd(z_all, sampi_widen_avx512(_mm512_add_ps(z0, z1)));
-        s_all = _mm512_add_pd(s_all, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
-    }
-    *z = sampi_hsum_avx512(z_all);
-    *s = sampi_hsum_avx512(s_all);
-}
-
-SAMPI_T static void sampi_moments_avx512(const float *x, size_t n, float pivot, double *moment)
-{
-    const __m512 vp = _mm512_set1_ps(pivot), low = _mm512_set1_ps(-FLT_MAX);
-    __m512d m1 = _mm512_setzero_pd(), m2 = m1;
-    size_t count = 0;
-    for (size_t i = 0; i < n;) {
-        __m512 s0 = _mm512_setzero_ps(), s1 = s0, q0 = s0, q1 = s0; /* sums and squares, two of each to keep busy */
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i + 32 <= end; i += 32) {
-            __m512 a = _mm512_loadu_ps(x + i), b = _mm512_loadu_ps(x + i + 16);
-            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ), in_b = _mm512_cmp_ps_mask(b, low, _CMP_GE_OQ);
-            a = _mm512_sub_ps(a, vp), b = _mm512_sub_ps(b, vp);
-            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
-            s1 = _mm512_mask_add_ps(s1, in_b, s1, b), q1 = _mm512_mask3_fmadd_ps(b, b, q1, in_b);
-            count += (size_t)__builtin_popcount((unsigned)in_a | (unsigned)in_b << 16);
-        }
-        for (; i < end; i += 16) {
-            __m512 a = sampi_load_avx512(x + i, end - i);
-            __mmask16 in_a = _mm512_cmp_ps_mask(a, low, _CMP_GE_OQ);
-            a = _mm512_sub_ps(a, vp);
-            s0 = _mm512_mask_add_ps(s0, in_a, s0, a), q0 = _mm512_mask3_fmadd_ps(a, a, q0, in_a);
-            count += (size_t)__builtin_popcount(in_a);
-        }
-        i = end;
-        m1 = _mm512_add_pd(m1, sampi_widen_avx512(_mm512_add_ps(s0, s1)));
-        m2 = _mm512_add_pd(m2, sampi_widen_avx512(_mm512_add_ps(q0, q1)));
-    }
-    moment[0] = (double)count;
-    moment[1] = sampi_hsum_avx512(m1);
-    moment[2] = sampi_hsum_avx512(m2);
-}
-
-SAMPI_T static void sampi_fold_avx512(const float *line, size_t n, float *out, size_t m)
-{
-    for (size_t j = 0; j < m; j += 16) {
-        __m512 v = _mm512_loadu_ps(line + j);
-        for (size_t i = j + m; i < n; i += m) v = _mm512_maskz_max_ps(0xFFFF, v, _mm512_loadu_ps(line + i));
-        _mm512_storeu_ps(out + j, v);
-    }
-}
-
-SAMPI_T static size_t sampi_collect_avx512(const float *x, const int32_t *id, int32_t base, size_t n, float least,
-                                           float below, float *x_out, int32_t *id_out)
-{
-    const __m512 lo = _mm512_set1_ps(least), hi = _mm512_set1_ps(below);
-    const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    size_t kept = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        end = i + 64;
-        if (end <= n) { /* mostly there is none: four at a time */
-            __mmask16 a = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), lo, _CMP_GE_OQ);
-            __mmask16 b = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 16), lo, _CMP_GE_OQ);
-            __mmask16 c = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 32), lo, _CMP_GE_OQ);
-            __mmask16 d = _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 48), lo, _CMP_GE_OQ);
-            if ((a | b | c | d) == 0) continue;
-        } else {
-            end = n;
-        }
-        for (; i < end; i += 16) {
-            __m512 v = sampi_load_avx512(x + i, end - i);
-            __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ), v, hi, _CMP_LT_OQ);
-            if (in == 0) continue;
-            __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32(base + (int32_t)i));
-            if (id) token = _mm512_maskz_loadu_epi32(in, id + i);
-            _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
-            _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
-            kept += (size_t)__builtin_popcount(in);
-        }
-    }
-    return kept;
-}
-
-SAMPI_T static size_t sampi_pick_avx512(const float *x, size_t n, const int32_t *line, size_t m, float least,
-                                        float *x_out, int32_t *id_out)
-{
-    const __m512 lo = _mm512_set1_ps(least);
-    const __m512i step = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-    size_t kept = 0;
-    for (size_t h = 0; h < m; h++) {
-        size_t i = (size_t)line[h] * SAMPI_LINE;
-        _mm_prefetch((const char *)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE), _MM_HINT_T0);
-        __m512 v = sampi_load_avx512(x + i, n - i);
-        __mmask16 in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
-        __m512i token = _mm512_add_epi32(step, _mm512_set1_epi32((int32_t)i));
-        _mm512_storeu_ps(x_out + kept, _mm512_maskz_compress_ps(in, v));
-        _mm512_storeu_si512((void *)(id_out + kept), _mm512_maskz_compress_epi32(in, token));
-        kept += (size_t)__builtin_popcount(in);
-    }
-    return kept;
-}
-
-SAMPI_T static size_t sampi_count_avx512(const float *x, size_t n, float least)
-{
-    const __m512 lo = _mm512_set1_ps(least);
-    size_t count = 0, i = 0;
-    for (; i + 64 <= n; i += 64) {
-        __mmask64 in = _mm512_kunpackd(
-            _mm512_kunpackw(_mm512_cmp_ps_mask(_mm512_loadu_ps(x + i), lo, _CMP_GE_OQ),
-                            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 16), lo, _CMP_GE_OQ)),
-            _mm512_kunpackw(_mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 32), lo, _CMP_GE_OQ),
-                            _mm512_cmp_ps_mask(_mm512_loadu_ps(x + i + 48), lo, _CMP_GE_OQ)));
-        count += (size_t)__builtin_popcountll(in);
-    }
-    for (; i < n; i += 16)
-        count += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(sampi_load_avx512(x + i, n - i), lo, _CMP_GE_OQ));
-    return count;
-}
-
-/* sampi_exp of 8 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
-SAMPI_T static __m512d sampi_exp_avx512(__m256 l, __m512d max, __m512d *d, __m512d *power)
-{
-    *d = _mm512_maskz_max_pd(0xFF, _mm512_sub_pd(_mm512_maskz_cvtps_pd(0xFF, l), max), _mm512_set1_pd(-700.0));
-    const __m512d log2e = _mm512_set1_pd(SAMPI_LOG2E), shift = _mm512_set1_pd(SAMPI_SHIFT);
-    __m512d s = _mm512_fmadd_pd(*d, log2e, shift);
-    __m512d f = _mm512_fmsub_pd(*d, log2e, _mm512_sub_pd(s, shift));
-    __m512d p = _mm512_set1_pd(SAMPI_E8);
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E7));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E6));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E5));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E4));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E3));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E2));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(SAMPI_E1));
-    p = _mm512_fmadd_pd(p, f, _mm512_set1_pd(1.0));
-    *power = _mm512_castsi512_pd(
-        _mm512_maskz_slli_epi64(0xFF, _mm512_add_epi64(_mm512_castpd_si512(s), _mm512_set1_epi64(1023 + 40)), 52));
-    return p;
-}
-
-/* sampi_weight of 8 logits as doubles plus 2^52. */
-SAMPI_T static __m512d sampi_weight_avx512(__m256 l, __m512d max, __m512d *d)
-{
-    __m512d power, p = sampi_exp_avx512(l, max, d, &power);
-    return _mm512_fmadd_pd(p, power, _mm512_set1_pd(SAMPI_INT));
-}
-
-SAMPI_T static void sampi_weights_avx512(const float *x, size_t n, float max, uint64_t *w)
-{
-    const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
-    __m512d d;
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 l = sampi_load_avx512(x + i, n - i);
-        __m512d a = sampi_weight_avx512(_mm512_maskz_extractf32x8_ps(0xFF, l, 0), vmax, &d);
-        __m512d b = sampi_weight_avx512(_mm512_maskz_extractf32x8_ps(0xFF, l, 1), vmax, &d);
-        _mm512_storeu_si512((void *)(w + i), _mm512_sub_epi64(_mm512_castpd_si512(a), _mm512_castpd_si512(one)));
-        _mm512_storeu_si512((void *)(w + i + 8), _mm512_sub_epi64(_mm512_castpd_si512(b), _mm512_castpd_si512(one)));
-    }
-}
-
-SAMPI_T static void sampi_probs_avx512(const float *x, size_t n, float max, double z, float *p)
-{
-    const __m512d vmax = _mm512_set1_pd((double)max), vz = _mm512_set1_pd(z);
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 l = sampi_load_avx512(x + i, n - i);
-        __mmask16 in = _mm512_cmp_ps_mask(l, _mm512_set1_ps(-FLT_MAX), _CMP_GE_OQ);
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; half++) {
-            __m512d d, power,
-                e = sampi_exp_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
-                                          : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
-                                     vmax, &d, &power);
-            e = _mm512_maskz_div_pd((__mmask8)(half ? in >> 8 : in), _mm512_mul_pd(e, power), vz);
-            _mm256_storeu_ps(p + i + 8 * half, _mm512_maskz_cvtpd_ps(0xFF, e));
-        }
-    }
-}
-
-SAMPI_T static uint64_t sampi_mass_avx512(const float *x, const uint64_t *w, size_t n, float least)
-{
-    const __m512 lo = _mm512_set1_ps(least);
-    __m512i sum = _mm512_setzero_si512();
-    for (size_t i = 0; i < n; i += 16) {
-        unsigned in = _mm512_cmp_ps_mask(sampi_load_avx512(x + i, n - i), lo, _CMP_GE_OQ);
-        if (n - i < 16) in &= (1u << (n - i)) - 1;
-        sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64((__mmask8)in, w + i));
-        sum = _mm512_add_epi64(sum, _mm512_maskz_loadu_epi64((__mmask8)(in >> 8), w + i + 8));
-    }
-    return sampi_hsum64_avx512(sum);
-}
-
-SAMPI_INLINE SAMPI_T void sampi_sums_as_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
-                                               sampi_sums *sums)
-{
-    const __m512d vmax = _mm512_set1_pd((double)max), one = _mm512_set1_pd(SAMPI_INT);
-    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), lo = _mm512_set1_ps(least);
-    const __m512i bits = _mm512_castpd_si512(one);
-    __m512i z = _mm512_setzero_si512(), s = z, above = z;
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = sampi_load_avx512(x + i, n - i), l = _mm512_mul_ps(v, vr);
-        sums->n += (size_t)__builtin_popcount(_mm512_cmp_ps_mask(v, low, _CMP_GE_OQ));
-        unsigned in = _mm512_cmp_ps_mask(v, lo, _CMP_GE_OQ);
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; half++) {
-            __m512d d, w = sampi_weight_avx512(half ? _mm512_maskz_extractf32x8_ps(0xFF, l, 1)
-                                                    : _mm512_maskz_extractf32x8_ps(0xFF, l, 0),
-                                               vmax, &d);
-            __m512i whole = _mm512_sub_epi64(_mm512_castpd_si512(w), bits);
-            z = _mm512_add_epi64(z, whole);
-            above = _mm512_mask_add_epi64(above, (__mmask8)(in >> 8 * half), above, whole);
-            if (!with_s) continue;
-            w = _mm512_fnmadd_pd(_mm512_sub_pd(w, one), d, one);
-            s = _mm512_add_epi64(s, _mm512_sub_epi64(_mm512_castpd_si512(w), bits));
-        }
-    }
-    sums->z += sampi_hsum64_avx512(z);
-    sums->s += sampi_hsum64_avx512(s);
-    sums->above += sampi_hsum64_avx512(above);
-}
-
-SAMPI_T static void sampi_sums_avx512(const float *x, size_t n, float r, float max, float least, bool with_s,
-                                      sampi_sums *sums)
-{
-    if (with_s)
-        sampi_sums_as_avx512(x, n, r, max, least, true, sums);
-    else
-        sampi_sums_as_avx512(x, n, r, max, least, false, sums);
-}
-
-/* What 16 elements add to as many sums of q; l = x * r must stay rounded. */
-SAMPI_INLINE SAMPI_T __m512i sampi_envelope_add_avx512(__m512i sum, __m512 x, __m512 r, __m512 max, __m512 least)
-{
-    __m512 l = _mm512_mul_ps(x, r);
-    SAMPI_OPAQUE_V(l);
-    __m512 t = _mm512_mul_ps(_mm512_sub_ps(max, l), _mm512_set1_ps(SAMPI_ENVELOPE_UNIT));
-    __mmask16 in = _mm512_mask_cmp_ps_mask(_mm512_cmp_ps_mask(x, least, _CMP_GE_OQ), t, _mm512_set1_ps(2147483648.0f),
-                                           _CMP_LT_OQ);
-    __m512i k = _mm512_maskz_cvttps_epi32(0xFFFF, t);
-    /* -q = ~(q - 1) = ((k & fraction) ^ ~(2^26 - 1)) >> (k >> 25), an arithmetic shift */
-    __m512i minus = _mm512_ternarylogic_epi32(k, _mm512_set1_epi32(0x1FFFFFF), _mm512_set1_epi32(~0x3FFFFFF), 0x6A);
-    minus = _mm512_maskz_srav_epi32(0xFFFF, minus, _mm512_maskz_srli_epi32(0xFFFF, k, 25));
-    return _mm512_mask_sub_epi32(sum, in, sum, minus);
-}
-
-SAMPI_T static void sampi_envelope_avx512(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
-{
-    const __m512 vr = _mm512_set1_ps(r), vmax = _mm512_set1_ps(max), lo = _mm512_set1_ps(least);
-    for (size_t i = 0; i < n; tile++) {
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        __m512i a = _mm512_setzero_si512(), b = a;
-        for (; i + 32 <= end; i += 32) {
-            _mm_prefetch((const char *)(x + i) + SAMPI_AHEAD, _MM_HINT_T0);
-            _mm_prefetch((const char *)(x + i + 16) + SAMPI_AHEAD, _MM_HINT_T0);
-            a = sampi_envelope_add_avx512(a, _mm512_loadu_ps(x + i), vr, vmax, lo);
-            b = sampi_envelope_add_avx512(b, _mm512_loadu_ps(x + i + 16), vr, vmax, lo);
-        }
-        for (; i < end; i += 16) a = sampi_envelope_add_avx512(a, sampi_load_avx512(x + i, end - i), vr, vmax, lo);
-        i = end;
-        a = _mm512_add_epi32(a, b);
-        b = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 1));
-        a = _mm512_maskz_cvtepu32_epi64(0xFF, _mm512_maskz_extracti64x4_epi64(0xF, a, 0));
-        *tile = sampi_hsum64_avx512(_mm512_add_epi64(a, b));
-    }
-}
-
-SAMPI_T static void sampi_scale_avx512(const float *x, size_t n, float r, float *out)
-{
-    const __m512 vr = _mm512_set1_ps(r), low = _mm512_set1_ps(-FLT_MAX), high = _mm512_set1_ps(FLT_MAX);
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = sampi_load_avx512(x + i, n - i);
-        __m512 l = _mm512_maskz_min_ps(0xFFFF, _mm512_maskz_max_ps(0xFFFF, _mm512_mul_ps(v, vr), low), high);
-        l = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, low, _CMP_GE_OQ), l);
-        _mm512_mask_storeu_ps(out + i, n - i < 16 ? (__mmask16)((1u << (n - i)) - 1) : (__mmask16)0xFFFF, l);
-    }
-}
-#undef SAMPI_T
-#endif /* AVX-512 */
-
-/* ==================================================================================================== >>neon */
-#if SAMPI_ARM64 && !defined(SAMP_NO_NEON)
-
-/* The next 4 elements, masked ones (-infinity) behind the end of the row. */
-static float32x4_t sampi_load_neon(const float *x, size_t left)
-{
-    if (left >= 4) return vld1q_f32(x);
-    float lane[4] = { x[0], left > 1 ? x[1] : -INFINITY, left > 2 ? x[2] : -INFINITY, -INFINITY };
-    return vld1q_f32(lane);
-}
-
-/* Elements i .. i + 4 of a row as given. */
-SAMPI_INLINE float32x4_t sampi_row4_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
-{
-    const uint32_t lane[4] = { 1, 2, 4, 8 };
-    float32x4_t v;
-    if (dtype == SAMP_F16) {
-        v = vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16((const uint16_t *)x + i)));
-    } else if (dtype == SAMP_BF16) {
-        v = vreinterpretq_f32_u32(vshll_n_u16(vld1_u16((const uint16_t *)x + i), 16));
-    } else if (dtype == SAMP_F64) {
-        float32x2_t low = vcvt_f32_f64(vld1q_f64((const double *)x + i));
-        v = vcvt_high_f32_f64(low, vld1q_f64((const double *)x + i + 2));
-    } else {
-        v = vld1q_f32((const float *)x + i);
+        V(i) both = (V(i))_mm512_maskz_inserti32x8(0xFFFF, _mm512_castsi256_si512(a), b, 1);
+        part[0] = (V(f))(both << 16);
+        part[1] = (V(f))(both & V(alli)(0xFFFF0000u));
+        return;
     }
     if (mask) {
-        uint32x4_t in = vtstq_u32(vdupq_n_u32(mask[i / 32] >> (i % 32)), vld1q_u32(lane));
-        v = vbslq_f32(in, v, vdupq_n_f32(-INFINITY));
+        V(f) a = V(row)(x, dtype, mask, i), b = V(row)(x, dtype, mask, j);
+        part[0] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
+        part[1] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
+        return;
     }
-    return v;
+    for (size_t k = 0; k < 2; k++) /* the loads spare the shuffles */
+        part[k] = V(join)(V(eight)(x, dtype, NULL, i + 8 * k), V(eight)(x, dtype, NULL, j + 8 * k));
+}
+SAMPI_OP V(f) V(columns)(V(f) * v)
+{
+    SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
+        v[k] = V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
+                      _mm512_maskz_unpackhi_ps(0xFFFF, v[2 * k], v[2 * k + 1]));
+    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++)
+        v[k] = V(max)(_mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0x44),
+                      _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0xEE));
+    return V(max)(_mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0x88),
+                  _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
 }
 
-SAMPI_INLINE size_t sampi_fetch_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                                        float *out)
+#elif SAMPI_PASS == SAMPI_PASS_AVX2
+
+SAMPI_OP V(f) V(all)(float x) { return _mm256_set1_ps(x); }
+SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm256_set1_epi32((int)x); }
+SAMPI_OP V(d) V(alld)(double x) { return _mm256_set1_pd(x); }
+SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm256_set1_epi64x((long long)x); }
+SAMPI_OP __m256i V(first)(size_t left)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+SAMPI_OP V(f) V(tail)(const float *p, size_t left)
+{
+    __m256i in = V(first)(left);
+    return _mm256_blendv_ps(V(all)(-INFINITY), _mm256_maskload_ps(p, in), _mm256_castsi256_ps(in));
+}
+SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left) { return (V(i))_mm256_maskload_epi32(p, V(first)(left)); }
+SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
+{
+    __m256i in = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(V(first)(left)));
+    return (V(q))_mm256_maskload_epi64((const long long *)(const void *)p, in);
+}
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm256_max_ps(a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm256_min_ps(a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm256_max_pd(a, b); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return _mm256_fmadd_ps(a, b, c); }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return _mm256_fmadd_pd(a, b, c); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
+SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
+SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
+{
+    __m128i in = half ? _mm256_extracti128_si256((__m256i)m, 1) : _mm256_castsi256_si128((__m256i)m);
+    return sum + (v & (V(q))_mm256_cvtepi32_epi64(in));
+}
+SAMPI_OP V(d) V(widen)(V(f) v, int half)
+{
+    return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v));
+}
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1);
+}
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm256_cvttps_epi32(v); }
+SAMPI_OP V(i) V(chord)(V(i) k)
+{
+    return (V(i))_mm256_srav_epi32((__m256i)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), (__m256i)(k >> 25));
+}
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
+{
+    __m128i a = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+    return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
+}
+SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
+{
+    unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the numbers of the kept lanes, one per byte */
+    uint64_t lanes = _pext_u64(0x0706050403020100u, _pdep_u64(bits, 0x0101010101010101u) * 0xFF);
+    __m256i order = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)lanes));
+    _mm256_storeu_ps(x_out, _mm256_permutevar8x32_ps(v, order));
+    _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32((__m256i)id, order));
+    return (size_t)__builtin_popcount(bits);
+}
+SAMPI_OP V(i) V(u16)(const uint16_t *p)
+{
+    return (V(i))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+SAMPI_OP V(f) V(f16)(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
+{
+    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
+}
+SAMPI_OP V(f) V(columns)(V(f) * v)
+{
+    SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
+        v[k] = V(max)(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
+    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++) v[k] = V(max)(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
+                                                             _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
+    return V(max)(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
+}
+
+#elif SAMPI_PASS == SAMPI_PASS_SSE2
+
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm_max_ps(a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm_min_ps(a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm_max_pd(a, b); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
+SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
+SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b)); }
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm_cvttps_epi32(v); }
+SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) /* 2 a 2^(31 - n) / 2^32 */
+{
+    __m128i power = _mm_cvttps_epi32(_mm_castsi128_ps((__m128i)((V(alli)(158) - n) << 23)));
+    V(q) two = (V(q))(a + a), even = (V(q))_mm_mul_epu32((__m128i)two, power);
+    V(q) odd = (V(q))_mm_mul_epu32((__m128i)(two >> 32), _mm_srli_epi64(power, 32));
+    return (V(i))(even >> 32 | (odd >> 32 << 32));
+}
+SAMPI_OP V(i) V(u16)(const uint16_t *p)
+{
+    return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+}
+
+#elif SAMPI_PASS == SAMPI_PASS_NEON
+
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return vfmaq_f32(c, a, b); }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return vfmaq_f64(c, a, b); }
+SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
+SAMPI_OP V(d) V(widen)(V(f) v, int half) { return half ? vcvt_high_f64_f32(v) : vcvt_f64_f32(vget_low_f32(v)); }
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
+SAMPI_OP V(i) V(trunc)(V(f) v) { return vcvtq_u32_f32(v); }
+SAMPI_OP V(i) V(chord)(V(i) k)
+{
+    return (V(i))vshlq_s32((V(m))((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), vnegq_s32((V(m))(k >> 25)));
+}
+SAMPI_OP V(i) V(u16)(const uint16_t *p) { return vmovl_u16(vld1_u16(p)); }
+SAMPI_OP V(f) V(f16)(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* here a maximum with a NaN is a NaN, so all ends as one */
+{
+    (void)a, (void)b;
+    return vdupq_n_s32(0);
+}
+SAMPI_OP V(f) V(columns)(V(f) * v) { return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3])); }
+
+#elif SAMPI_PASS == SAMPI_PASS_WASM
+
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
+SAMPI_OP bool V(any)(V(m) m) { return wasm_v128_any_true((v128_t)m); }
+SAMPI_OP V(d) V(widen)(V(f) v, int half)
+{
+    return (V(d))wasm_f64x2_promote_low_f32x4((v128_t)(half ? SAMPI_SHUFFLE(v, v, 2, 3, 2, 3) : v));
+}
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
+{
+    V(f) low = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)a), high = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)b);
+    return SAMPI_SHUFFLE(low, high, 0, 1, 4, 5);
+}
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
+SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) /* 2 a 2^(31 - n) / 2^32 */
+{
+    v128_t two = (v128_t)(a + a), power = wasm_u32x4_trunc_sat_f32x4((v128_t)((V(alli)(158) - n) << 23));
+    V(i) low = (V(i))wasm_u64x2_extmul_low_u32x4(two, power), high = (V(i))wasm_u64x2_extmul_high_u32x4(two, power);
+    return SAMPI_SHUFFLE(low, high, 1, 3, 5, 7);
+}
+SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
+
+#else /* generic */
+#define SAMPI_T
+
+SAMPI_OP V(f) V(or)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(or)((V(m))(a > b), a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(or)((V(m))(a < b), a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b)
+{
+    V(q) m = (V(q))(a > b);
+    return (V(d))(((V(q))a & m) | ((V(q))b & ~m));
+}
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
+SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
+SAMPI_OP V(d) V(widen)(V(f) v, int half)
+{
+    return SAMPI_VECTOR(V(d), (double)v[half ? 2 : 0], (double)v[half ? 3 : 1]);
+}
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
+{
+    return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]);
+}
+SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
+{
+    V(m) in = (V(m))(v < 2147483648.0f);
+    return (V(i)) __builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i)) ~in & 0x80000000u);
+}
+SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) { return a >> (n & 31) & (V(i))(n < 32); }
+SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
+#endif
+
+/* ---- vectors of four ---- */
+#if SAMPI_W == 4
+SAMPI_OP V(f) V(tail)(const float *p, size_t left)
+{
+    return SAMPI_VECTOR(V(f), p[0], left > 1 ? p[1] : -INFINITY, left > 2 ? p[2] : -INFINITY, -INFINITY);
+}
+SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left)
+{
+    return SAMPI_VECTOR(V(i), (uint32_t)p[0], left > 1 ? (uint32_t)p[1] : 0, left > 2 ? (uint32_t)p[2] : 0, 0);
+}
+SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
+{
+    return SAMPI_VECTOR(V(q), left > 0 ? p[0] : 0, left > 1 ? p[1] : 0);
+}
+SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
+{
+    return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1)));
+}
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
+/* Every lane is written where the next kept one belongs. */
+SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
+{
+    size_t n = 0;
+    for (int k = 0; k < 4; k++) {
+        x_out[n] = v[k];
+        id_out[n] = (int32_t)id[k];
+        n += in[k] != 0;
+    }
+    return n;
+}
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
+{
+    const V(i) bit = { 1, 2, 4, 8 };
+    return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
+}
+#if SAMPI_PASS != SAMPI_PASS_NEON
+SAMPI_OP V(i) V(chord)(V(i) k) { return ~V(shift)(~(k & V(alli)(0x1FFFFFF)) & V(alli)(0x3FFFFFF), k >> 25); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
+/* Of half floats: those below 2^-14 are what they add to it, and exponent 31, infinity and NaN, becomes 255. */
+SAMPI_OP V(f) V(f16)(const uint16_t *p)
+{
+    const V(i) bias = V(alli)(112u << 23), one = V(alli)(113u << 23);
+    V(i) h = V(u16)(p), u = (h & 0x7FFF) << 13, tiny = (V(i))((V(f))(u + one) - (V(f))one);
+    V(i) small = (V(i))(u < V(alli)(1u << 23)), special = (V(i))(u >= V(alli)(31u << 23));
+    u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
+    return (V(f))(u | (h & 0x8000) << 16);
+}
+SAMPI_OP V(f) V(columns)(V(f) * v)
+{
+    for (int k = 0; k < 2; k++)
+        v[k] = V(max)(SAMPI_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 4, 1, 5),
+                      SAMPI_SHUFFLE(v[2 * k], v[2 * k + 1], 2, 6, 3, 7));
+    return V(max)(SAMPI_SHUFFLE(v[0], v[1], 0, 1, 4, 5), SAMPI_SHUFFLE(v[0], v[1], 2, 3, 6, 7));
+}
+#endif
+#endif
+
+/* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
+#if SAMPI_PASS != SAMPI_PASS_AVX512
+SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
+SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
+SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
+SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
+SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
+SAMPI_OP V(t) V(none)(void) { return V(alli)(0); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
+SAMPI_OP V(f) V(stay)(V(f) v)
+{
+    SAMPI_OPAQUE(v);
+    return v;
+}
+#if SAMPI_W == 4
+SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
+#endif
+#endif
+
+/* ---- for every set ---- */
+typedef float V(fu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
+typedef uint32_t V(iu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
+typedef double V(du) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
+typedef uint64_t V(qu) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
+SAMPI_OP V(f) V(load)(const float *p) { return (V(f)) * (const V(fu) *)p; }
+SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i)) * (const V(iu) *)p; }
+SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q)) * (const V(qu) *)p; }
+SAMPI_OP void V(store)(float *p, V(f) v) { *(V(fu) *)p = (V(fu))v; }
+SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(qu) *)p = (V(qu))v; }
+SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
+#if SAMPI_W < 16
+SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
+#endif
+SAMPI_OP float V(hmax)(V(f) v)
+{
+    float lane[SAMPI_W], max;
+    V(store)(lane, v);
+    max = lane[0];
+    for (int k = 1; k < SAMPI_W; k++)
+        if (!(lane[k] <= max)) max = lane[k];
+    return max;
+}
+SAMPI_OP double V(hsum)(V(d) v)
+{
+    double lane[SAMPI_W / 2], sum = 0.0;
+    *(V(du) *)lane = (V(du))v;
+    for (int k = 0; k < SAMPI_W / 2; k++) sum += lane[k];
+    return sum;
+}
+#if SAMPI_W < 16
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+{
+    const uint16_t *half = (const uint16_t *)x + i;
+    V(f) v;
+    if (dtype == SAMP_F16)
+        v = V(f16)(half);
+    else if (dtype == SAMP_BF16)
+        v = (V(f))(V(u16)(half) << 16);
+    else if (dtype == SAMP_F64)
+        v = V(narrow)((V(d)) * (const V(du) *)((const double *)x + i),
+                      (V(d)) * (const V(du) *)((const double *)x + i + SAMPI_W / 2));
+    else
+        v = V(load)((const float *)x + i);
+    return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
+}
+SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) * part)
+{
+    for (int k = 0; k < SAMPI_PARTS; k += 2) {
+        size_t at = i + (size_t)k * SAMPI_W;
+        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
+            V(i) both = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + at));
+            part[k] = (V(f))(both << 16);
+            part[k + 1] = (V(f))(both & V(alli)(0xFFFF0000u));
+        } else {
+            part[k] = V(row)(x, dtype, mask, at);
+            part[k + 1] = V(row)(x, dtype, mask, at + SAMPI_W);
+        }
+    }
+}
+#endif
+
+/* ================================================================================================== >>passes
+   The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
+   stage over these (SAMPI_EACH), so that a step need not wait for the one before it. Rows that do not fill the last
+   four are filled up with masked elements. A new kernel is a line of the contract, a reference in >>scalar, a function
+   here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
+   there. */
+
+SAMPI_OP V(f) V(next)(const float *x, size_t left) { return left >= SAMPI_W ? V(load)(x) : V(tail)(x, left); }
+
+#if SAMPI_W < 16
+/* A row's end, filled up with masked elements (-infinity): here that is much code, so it is called. */
+SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room)
+{
+    for (size_t at = 0; at < 4 * SAMPI_W; at += SAMPI_W)
+        V(store)(room + at, left > at ? V(next)(x + at, left - at) : V(all)(-INFINITY));
+    return room;
+}
+#endif
+
+/* The next `count` vectors of a row, filled up in the same way. */
+SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
+{
+#if SAMPI_W < 16
+    float room[4 * SAMPI_W];
+    if (left < (size_t)(SAMPI_W * count)) x = V(pad)(x, left, room);
+#else
+    if (left < (size_t)(SAMPI_W * count)) {
+        SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+        {
+            size_t at = (size_t)(SAMPI_W * k), more = left > at ? left - at : 0;
+            v[k] = V(tail)(more ? x + at : x, more < SAMPI_W ? more : SAMPI_W);
+        }
+        return;
+    }
+#endif
+    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
+}
+
+SAMPI_OP void V(ahead)(const void *x, size_t bytes)
+{
+    __builtin_prefetch((const void *)((uintptr_t)x + bytes)); /* may lie behind the row */
+}
+
+SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
     size_t i = 0;
-    for (; i + 4 <= n; i += 4) vst1q_f32(out + i, sampi_row4_neon(x, dtype, mask, at + i));
+    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i));
     for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
     return n;
 }
 
-static size_t sampi_fetch_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
-{
-    SAMPI_BY_DTYPE(sampi_fetch_as_neon, x, dtype, mask, at, n, out);
-}
+SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
+                               float *out){ SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out) }
 
-/* The maxima of the 4 lines from i, each folded to four lanes, then pairwise to one. vmaxq_f32 keeps a NaN, so the
-   maxima tell of one by themselves. */
-SAMPI_INLINE float32x4_t sampi_lines_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+/* The maxima of the SAMPI_W lines from i. */
+SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    float32x4_t v[4];
-    for (int k = 0; k < 4; k++, i += SAMPI_LINE)
-        v[k] = vmaxq_f32(vmaxq_f32(sampi_row4_neon(x, dtype, mask, i), sampi_row4_neon(x, dtype, mask, i + 4)),
-                         vmaxq_f32(sampi_row4_neon(x, dtype, mask, i + 8), sampi_row4_neon(x, dtype, mask, i + 12)));
-    return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3]));
-}
-
-SAMPI_INLINE float sampi_maxima_as_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    float32x4_t all = vdupq_n_f32(-INFINITY);
-    size_t i = 0, part = 4 * SAMPI_LINE;
-    for (; i + part <= n; i += part, line += 4) {
-        float32x4_t v = sampi_lines_neon(x, dtype, mask, i);
-        vst1q_f32(line, v);
-        all = vmaxq_f32(all, v);
-    }
-    for (size_t end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE; i < end; i += part, line += 4) {
-        float last[4 * SAMPI_LINE];
-        for (size_t j = 0; j < part; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
-        float32x4_t v = sampi_lines_neon(last, SAMP_F32, NULL, 0);
-        vst1q_f32(line, v);
-        all = vmaxq_f32(all, v);
-    }
-    return vmaxvq_f32(all);
-}
-
-static float sampi_maxima_neon(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    SAMPI_BY_DTYPE(sampi_maxima_as_neon, x, dtype, mask, n, line)
-}
-
-/* e^d for d in [SAMPI_LEAST_D, 0], to about 1e-6. */
-static float32x4_t sampi_expf_neon(float32x4_t d)
-{
-    float32x4_t t = vmulq_f32(d, vdupq_n_f32((float)SAMPI_LOG2E)), n = vrndnq_f32(t), f = vsubq_f32(t, n);
-    float32x4_t p = vdupq_n_f32(SAMPI_F5);
-    p = vfmaq_f32(vdupq_n_f32(SAMPI_F4), p, f);
-    p = vfmaq_f32(vdupq_n_f32(SAMPI_F3), p, f);
-    p = vfmaq_f32(vdupq_n_f32(SAMPI_F2), p, f);
-    p = vfmaq_f32(vdupq_n_f32(SAMPI_F1), p, f);
-    p = vfmaq_f32(vdupq_n_f32(1.0f), p, f);
-    return vreinterpretq_f32_s32(vaddq_s32(vreinterpretq_s32_f32(p), vshlq_n_s32(vcvtq_s32_f32(n), 23)));
-}
-
-static void sampi_sweep_neon(const float *x, size_t n, float r, float max, double *z, double *s)
-{
-    float64x2_t z_all = vdupq_n_f64(0.0), s_all = z_all;
-    for (size_t i = 0; i < n;) {
-        float32x4_t zt[2], st[2];
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (int k = 0; k < 2; k++) zt[k] = st[k] = vdupq_n_f32(0.0f);
-        while (i < end)
-            for (int k = 0; k < 2 && i < end; k++, i += 4) {
-                float32x4_t a = sampi_load_neon(x + i, end - i);
-                float32x4_t l = vmulq_n_f32(a, r);
-                SAMPI_OPAQUE(l);
-                float32x4_t d = vmaxq_f32(vsubq_f32(l, vdupq_n_f32(max)), vdupq_n_f32(SAMPI_LEAST_D));
-                float32x4_t e = sampi_expf_neon(d);
-                zt[k] = vaddq_f32(zt[k], e);
-                st[k] = vfmsq_f32(st[k], e, d);
-            }
-        i = end;
-        float32x4_t ze = vaddq_f32(zt[0], zt[1]), se = vaddq_f32(st[0], st[1]);
-        z_all = vaddq_f64(z_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(ze)), vcvt_high_f64_f32(ze)));
-        s_all = vaddq_f64(s_all, vaddq_f64(vcvt_f64_f32(vget_low_f32(se)), vcvt_high_f64_f32(se)));
-    }
-    *z = vaddvq_f64(z_all);
-    *s = vaddvq_f64(s_all);
-}
-
-static void sampi_moments_neon(const float *x, size_t n, float pivot, double *moment)
-{
-    float64x2_t m1 = vdupq_n_f64(0.0), m2 = m1;
-    uint32x4_t count = vdupq_n_u32(0);
-    for (size_t i = 0; i < n;) {
-        float32x4_t sum = vdupq_n_f32(0.0f), square = sum;
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        for (; i < end; i += 4) {
-            float32x4_t a = sampi_load_neon(x + i, end - i);
-            uint32x4_t in = vcgeq_f32(a, vdupq_n_f32(-FLT_MAX));
-            float32x4_t v = vreinterpretq_f32_u32(
-                vandq_u32(in, vreinterpretq_u32_f32(vsubq_f32(a, vdupq_n_f32(pivot)))));
-            sum = vaddq_f32(sum, v);
-            square = vfmaq_f32(square, v, v);
-            count = vsubq_u32(count, in);
+    V(f) v[SAMPI_ROWS], part[SAMPI_PARTS];
+    SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_ROWS; k++)
+    {
+        size_t line = (size_t)(SAMPI_W == 16 && k >= 4 ? k + 4 : k);
+        V(parts)(x, dtype, mask, i + line * SAMPI_LINE, part);
+        for (int p = 0; p < SAMPI_PARTS; p += 2) {
+            *nan |= V(unord)(part[p], part[p + 1]);
+            part[p / 2] = V(max)(part[p], part[p + 1]);
         }
-        i = end;
-        m1 = vaddq_f64(m1, vaddq_f64(vcvt_f64_f32(vget_low_f32(sum)), vcvt_high_f64_f32(sum)));
-        m2 = vaddq_f64(m2, vaddq_f64(vcvt_f64_f32(vget_low_f32(square)), vcvt_high_f64_f32(square)));
+        v[k] = SAMPI_PARTS == 2 ? part[0] : V(max)(part[0], part[SAMPI_PARTS / 2 - 1]);
     }
-    moment[0] = (double)vaddvq_u32(count);
-    moment[1] = vaddvq_f64(m1);
-    moment[2] = vaddvq_f64(m2);
+    return V(columns)(v);
 }
 
-static void sampi_fold_neon(const float *line, size_t n, float *out, size_t m)
+/* The same behind the last whole group. */
+SAMPI_T static void V(last_lines)(const float *x, float *line, V(m) * nan)
 {
-    for (size_t j = 0; j < m; j += 4) {
-        float32x4_t v = vld1q_f32(line + j);
-        for (size_t i = j + m; i < n; i += m) v = vmaxq_f32(v, vld1q_f32(line + i));
-        vst1q_f32(out + j, v);
+    V(store)(line, V(lines)(x, SAMP_F32, NULL, 0, nan));
+}
+
+SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    const size_t group = SAMPI_LINE * SAMPI_W, end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE;
+    V(f) all = V(all)(-INFINITY);
+    V(m) nan = V(unord)(all, all);
+    size_t i = 0;
+    for (; i + group <= n; i += group, line += SAMPI_W) {
+        V(f) v = V(all)(-INFINITY);
+        int kind = mask ? sampi_mask_kind(mask + i / 32, group / 32) : 2;
+        if (kind == 2)
+            v = V(lines)(x, dtype, NULL, i, &nan);
+        else if (kind == 1)
+            v = V(lines)(x, dtype, mask, i, &nan);
+        V(store)(line, v);
+        all = V(max)(all, v);
+    }
+    for (; i < end; i += group, line += SAMPI_W) {
+        float last[SAMPI_LINE * SAMPI_W];
+        for (size_t j = 0; j < group; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
+        V(last_lines)(last, line, &nan);
+        all = V(max)(all, V(load)(line));
+    }
+    return V(any)(nan) ? NAN : V(hmax)(all);
+}
+
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
+
+/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
+SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+{
+    const V(f) log2e = V(all)((float)SAMPI_LOG2E),
+               round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
+    V(f) d[4], t[4], f[4], p[4];
+    SAMPI_EACH d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_EACH t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_EACH f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_EACH p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_EACH p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    SAMPI_EACH
+    {
+        z[k % 2] += p[k];
+        s[k % 2] = V(fma)(-p[k], d[k], s[k % 2]);
     }
 }
 
-static size_t sampi_collect_neon(const float *x, const int32_t *id, int32_t base, size_t n, float least, float below,
+/* Two sums as doubles. */
+SAMPI_OP V(d) V(widen_sum)(const V(f) * v)
+{
+    V(f) sum = v[0] + v[1];
+    return V(widen)(sum, 0) + V(widen)(sum, 1);
+}
+
+SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
+{
+    const V(f) vr = V(all)(r), vmax = V(all)(max);
+    V(d) z_all = V(alld)(0.0), s_all = z_all;
+    for (size_t i = 0; i < n;) {
+        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
+        V(f) l[4], zs[2] = { V(all)(0.0f), V(all)(0.0f) }, ss[2] = { zs[0], zs[0] };
+        for (; i < end; i += 4 * SAMPI_W) {
+            V(take)(x + i, end - i, 4, l);
+            SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+            SAMPI_EACH l[k] = V(stay)(l[k] * vr);
+            V(sweep_add)(l, vmax, zs, ss);
+        }
+        z_all += V(widen_sum)(zs);
+        s_all += V(widen_sum)(ss);
+    }
+    *z = V(hsum)(z_all);
+    *s = V(hsum)(s_all);
+}
+
+SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *moment)
+{
+    const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX);
+    V(d) m1 = V(alld)(0.0), m2 = m1;
+    V(t) count = V(none)();
+    for (size_t i = 0; i < n;) {
+        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
+        V(f) v[4], sum[2] = { V(all)(0.0f), V(all)(0.0f) }, square[2] = { sum[0], sum[0] };
+        for (; i < end; i += 4 * SAMPI_W) {
+            V(take)(x + i, end - i, 4, v);
+            SAMPI_EACH
+            {
+                V(m) in = V(ge)(v[k], low);
+                v[k] = V(keep)(in, v[k] - vp);
+                count = V(tally)(count, in);
+                sum[k % 2] += v[k];
+                square[k % 2] = V(fma)(v[k], v[k], square[k % 2]);
+            }
+        }
+        m1 += V(widen_sum)(sum);
+        m2 += V(widen_sum)(square);
+    }
+    moment[0] = (double)V(total)(count);
+    moment[1] = V(hsum)(m1);
+    moment[2] = V(hsum)(m2);
+}
+
+SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
+{
+    for (size_t j = 0; j < m; j += SAMPI_W) {
+        V(f) v = V(load)(line + j);
+        for (size_t i = j + m; i < n; i += m) v = V(max)(v, V(load)(line + i));
+        V(store)(out + j, v);
+    }
+}
+
+SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base, size_t n, float floor, float below,
                                  float *x_out, int32_t *id_out)
 {
-    size_t kept = 0, i = 0;
-    for (; i + 4 <= n; i += 4) {
-        float32x4_t v = vld1q_f32(x + i);
-        uint32x4_t in = vcgeq_f32(v, vdupq_n_f32(least));
-        if (vmaxvq_u32(in) == 0) continue;
-        kept += sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, 4, least, below, x_out + kept,
-                                     id_out + kept);
+    const V(f) lo = V(all)(floor), hi = V(all)(below);
+    const V(i) step = V(loadi)(SAMPI_STEP);
+    size_t kept = 0;
+    for (size_t i = 0, end; i < n; i = end) {
+        end = n - i < 4 * SAMPI_W ? n : i + 4 * SAMPI_W;
+        V(f) v[4];
+        V(m) in[4];
+        V(take)(x + i, end - i, 4, v);
+        SAMPI_EACH in[k] = V(ge)(v[k], lo);
+        if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
+        for (; i < end; i += SAMPI_W) {
+            V(f) one = V(next)(x + i, end - i);
+            V(i) token = step + V(alli)((uint32_t)base + (uint32_t)i);
+            if (id) token = end - i < SAMPI_W ? V(taili)(id + i, end - i) : V(loadi)(id + i);
+            kept += V(pack)(one, token, V(lt_and)(V(ge)(one, lo), one, hi), x_out + kept, id_out + kept);
+        }
     }
-    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, least, below,
-                                       x_out + kept, id_out + kept);
+    return kept;
 }
 
-static size_t sampi_pick_neon(const float *x, size_t n, const int32_t *line, size_t m, float least, float *x_out,
+SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                               int32_t *id_out)
 {
-    return sampi_pick_scalar(x, n, line, m, least, x_out, id_out);
-}
-
-static size_t sampi_count_neon(const float *x, size_t n, float least)
-{
-    uint32x4_t count = vdupq_n_u32(0);
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) count = vsubq_u32(count, vcgeq_f32(vld1q_f32(x + i), vdupq_n_f32(least)));
-    return (size_t)vaddvq_u32(count) + sampi_count_scalar(x + i, n - i, least);
-}
-
-/* sampi_exp of 2 logits, as a factor in [0.7, 1.5] and a power of two; *d = l - max, clamped. */
-static float64x2_t sampi_exp_neon(float64x2_t l, float64x2_t max, float64x2_t *d, float64x2_t *power)
-{
-    const float64x2_t log2e = vdupq_n_f64(SAMPI_LOG2E), shift = vdupq_n_f64(SAMPI_SHIFT);
-    *d = vmaxq_f64(vsubq_f64(l, max), vdupq_n_f64(-700.0));
-    float64x2_t s = vfmaq_f64(shift, *d, log2e);
-    float64x2_t f = vfmaq_f64(vsubq_f64(shift, s), *d, log2e);
-    float64x2_t p = vdupq_n_f64(SAMPI_E8);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E7), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E6), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E5), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E4), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E3), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E2), p, f);
-    p = vfmaq_f64(vdupq_n_f64(SAMPI_E1), p, f);
-    p = vfmaq_f64(vdupq_n_f64(1.0), p, f);
-    *power = vreinterpretq_f64_s64(vshlq_n_s64(vaddq_s64(vreinterpretq_s64_f64(s), vdupq_n_s64(1023 + 40)), 52));
-    return p;
-}
-
-/* sampi_weight of 2 logits as doubles plus 2^52. */
-static float64x2_t sampi_weight_neon(float64x2_t l, float64x2_t max, float64x2_t *d)
-{
-    float64x2_t power, p = sampi_exp_neon(l, max, d, &power);
-    return vfmaq_f64(vdupq_n_f64(SAMPI_INT), p, power);
-}
-
-static void sampi_weights_neon(const float *x, size_t n, float max, uint64_t *w)
-{
-    const float64x2_t vmax = vdupq_n_f64((double)max);
-    const uint64x2_t bits = vreinterpretq_u64_f64(vdupq_n_f64(SAMPI_INT));
-    float64x2_t d;
-    for (size_t i = 0; i < n; i += 4) {
-        float32x4_t l = sampi_load_neon(x + i, n - i);
-        float64x2_t a = sampi_weight_neon(vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
-        float64x2_t b = sampi_weight_neon(vcvt_high_f64_f32(l), vmax, &d);
-        vst1q_u64(w + i, vsubq_u64(vreinterpretq_u64_f64(a), bits));
-        vst1q_u64(w + i + 2, vsubq_u64(vreinterpretq_u64_f64(b), bits));
-    }
-}
-
-static void sampi_probs_neon(const float *x, size_t n, float max, double z, float *p)
-{
-    const float64x2_t vmax = vdupq_n_f64((double)max), vz = vdupq_n_f64(z);
-    float64x2_t d, power;
-    for (size_t i = 0; i < n; i += 4) {
-        float32x4_t l = sampi_load_neon(x + i, n - i);
-        float64x2_t e = sampi_exp_neon(vcvt_f64_f32(vget_low_f32(l)), vmax, &d, &power);
-        float32x2_t low = vcvt_f32_f64(vdivq_f64(vmulq_f64(e, power), vz));
-        e = sampi_exp_neon(vcvt_high_f64_f32(l), vmax, &d, &power);
-        float32x4_t both = vcvt_high_f32_f64(low, vdivq_f64(vmulq_f64(e, power), vz));
-        uint32x4_t in = vcgeq_f32(l, vdupq_n_f32(-FLT_MAX));
-        vst1q_f32(p + i, vreinterpretq_f32_u32(vandq_u32(in, vreinterpretq_u32_f32(both))));
-    }
-}
-
-static uint64_t sampi_mass_neon(const float *x, const uint64_t *w, size_t n, float least)
-{
-    uint64x2_t sum = vdupq_n_u64(0);
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(vld1q_f32(x + i), vdupq_n_f32(least)));
-        sum = vaddq_u64(sum, vandq_u64(vreinterpretq_u64_s64(vmovl_s32(vget_low_s32(in))), vld1q_u64(w + i)));
-        sum = vaddq_u64(sum, vandq_u64(vreinterpretq_u64_s64(vmovl_high_s32(in)), vld1q_u64(w + i + 2)));
-    }
-    return vaddvq_u64(sum) + sampi_mass_scalar(x + i, w + i, n - i, least);
-}
-
-SAMPI_INLINE void sampi_sums_as_neon(const float *x, size_t n, float r, float max, float least, bool with_s,
-                                     sampi_sums *sums)
-{
-    const float64x2_t vmax = vdupq_n_f64((double)max), one = vdupq_n_f64(SAMPI_INT);
-    const uint64x2_t bits = vreinterpretq_u64_f64(one);
-    uint64x2_t z = vdupq_n_u64(0), s = z, above = z;
-    uint32x4_t count = vdupq_n_u32(0);
-    for (size_t i = 0; i < n; i += 4) {
-        float32x4_t v = sampi_load_neon(x + i, n - i), l = vmulq_n_f32(v, r);
-        count = vsubq_u32(count, vcgeq_f32(v, vdupq_n_f32(-FLT_MAX)));
-        int32x4_t in = vreinterpretq_s32_u32(vcgeq_f32(v, vdupq_n_f32(least)));
-#pragma GCC unroll 2
-        for (int half = 0; half < 2; half++) {
-            float64x2_t d,
-                w = sampi_weight_neon(half ? vcvt_high_f64_f32(l) : vcvt_f64_f32(vget_low_f32(l)), vmax, &d);
-            uint64x2_t whole = vsubq_u64(vreinterpretq_u64_f64(w), bits);
-            int64x2_t in2 = half ? vmovl_high_s32(in) : vmovl_s32(vget_low_s32(in));
-            z = vaddq_u64(z, whole);
-            above = vaddq_u64(above, vandq_u64(whole, vreinterpretq_u64_s64(in2)));
-            if (!with_s) continue;
-            w = vfmsq_f64(one, vsubq_f64(w, one), d);
-            s = vaddq_u64(s, vsubq_u64(vreinterpretq_u64_f64(w), bits));
+    const V(f) lo = V(all)(floor);
+    const V(i) step = V(loadi)(SAMPI_STEP);
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE, end = n - i < SAMPI_LINE ? n : i + SAMPI_LINE;
+        V(ahead)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE, 0);
+        for (; i < end; i += SAMPI_W) {
+            V(f) v = V(next)(x + i, end - i);
+            kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
         }
     }
-    sums->z += vaddvq_u64(z);
-    sums->s += vaddvq_u64(s);
-    sums->above += vaddvq_u64(above);
-    sums->n += vaddvq_u32(count);
+    return kept;
 }
 
-static void sampi_sums_neon(const float *x, size_t n, float r, float max, float least, bool with_s, sampi_sums *sums)
+SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
-    if (with_s)
-        sampi_sums_as_neon(x, n, r, max, least, true, sums);
+    const V(f) lo = V(all)(floor);
+    V(t) count[2] = { V(none)(), V(none)() };
+    V(f) v[4];
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_EACH count[k % 2] = V(tally)(count[k % 2], V(ge)(v[k], lo));
+    }
+    return V(total)(count[0] + count[1]);
+}
+
+/* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
+   doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
+SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
+{
+    const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
+    V(d) s[4], f[4];
+    V(q) doubt = V(allq)(0);
+    SAMPI_EACH d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
+    SAMPI_EACH s[k] = V(fmad)(d[k], log2e, shift);
+    SAMPI_EACH f[k] = V(fmad)(d[k], log2e, shift - s[k]);
+    SAMPI_EACH e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
+    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
+    SAMPI_EACH e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
+    if (!SAMPI_FUSED) SAMPI_EACH doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
+    return doubt;
+}
+
+/* Where product and sum are rounded apart, y = 2^40 e^d is off by less than 2^-49 y + 2^-14 (a fma errs by 2^-53, the
+   eight of the polynomial by 5 of these together, and d log2 e, which is below 64, by another 2^-53 of itself, where y
+   is small). That decides the integer n next to it, unless y lies as near to the middle between two. */
+SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
+{
+    V(d) off = y - n;
+    return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
+}
+
+#if !SAMPI_FUSED
+/* The 2 W logits l anew, one by one. */
+SAMPI_T static void V(redo)(const V(f) * l, float max, V(q) * w, V(q) * s)
+{
+    float x[2 * SAMPI_W];
+    uint64_t weight[2 * SAMPI_W], weighted[2 * SAMPI_W];
+    for (int k = 0; k < 2; k++) V(store)(x + SAMPI_W * k, l[k]);
+    for (int k = 0; k < 2 * SAMPI_W; k++) {
+        weight[k] = sampi_weight(max, x[k]);
+        weighted[k] = sampi_weighted(weight[k], max, x[k]);
+    }
+    for (int k = 0; k < 4; k++)
+        w[k] = V(loadq)(weight + SAMPI_W / 2 * k), s[k] = V(loadq)(weighted + SAMPI_W / 2 * k);
+}
+#endif
+
+/* w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(q) * w, V(q) * s)
+{
+    const V(d) one = V(alld)(SAMPI_INT);
+    V(d) d[4], e[4];
+    V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
+    SAMPI_EACH
+    {
+        V(d) y = V(fmad)(e[k], V(alld)((double)SAMPI_ONE), one), t = y;
+        w[k] = (V(q))y - (V(q))one;
+        if (with_s) t = V(fmad)(one - y, d[k], one);
+        if (with_s) s[k] = (V(q))t - (V(q))one;
+        if (SAMPI_FUSED) continue;
+        doubt |= V(unsure)(e[k] * V(alld)((double)SAMPI_ONE), y - one);
+        if (with_s) doubt |= V(unsure)((one - y) * d[k], t - one);
+    }
+#if !SAMPI_FUSED
+    if (__builtin_expect(V(any)((V(m))doubt), 0)) V(redo)(l, max, w, s);
+#else
+    (void)doubt;
+#endif
+}
+
+SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
+{
+    V(f) l[2];
+    V(q) v[4], s[4];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(take)(x + i, n - i, 2, l);
+        V(exact)(l, max, false, v, s);
+        SAMPI_EACH if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, v[k]);
+    }
+}
+
+SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, float *p)
+{
+    const V(d) vmax = V(alld)((double)max), vz = V(alld)(z / (double)SAMPI_ONE);
+    V(f) l[2], out[2];
+    V(d) d[4], e[4];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(take)(x + i, n - i, 2, l);
+        V(q) doubt = V(exps)(l, vmax, d, e);
+        SAMPI_EACH e[k] = e[k] / vz;
+        for (int k = 0; k < 2; k++) out[k] = V(narrow)(e[2 * k], e[2 * k + 1]);
+#if !SAMPI_FUSED /* e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
+        const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
+        for (int k = 0; k < 2; k++)
+            doubt |= (V(q))(V(narrow)(e[2 * k] * less, e[2 * k + 1] * less) !=
+                            V(narrow)(e[2 * k] * more, e[2 * k + 1] * more));
+        if (__builtin_expect(V(any)((V(m))doubt), 0)) {
+            sampi_probs_scalar(x + i, n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W, max, z, p + i);
+            continue;
+        }
+#else
+        (void)doubt;
+#endif
+        for (int k = 0; k < 2; k++)
+            if (k == 0 || SAMPI_W < 16 || n - i > SAMPI_W)
+                V(store)(p + i + SAMPI_W * k, V(keep)(V(ge)(l[k], V(all)(-FLT_MAX)), out[k]));
+    }
+}
+
+SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
+{
+    const V(f) lo = V(all)(floor);
+    const size_t half = SAMPI_W / 2;
+    V(q) sum = V(allq)(0);
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(m) in = V(ge)(V(load)(x + i), lo);
+        sum = V(add_where)(sum, in, 0, V(loadq)(w + i));
+        sum = V(add_where)(sum, in, 1, V(loadq)(w + i + half));
+    }
+    if (i < n) {
+        V(m) in = V(ge)(V(tail)(x + i, n - i), lo);
+        sum = V(add_where)(sum, in, 0, V(tailq)(w + i, n - i));
+        if (n - i > half) sum = V(add_where)(sum, in, 1, V(tailq)(w + i + half, n - i - half));
+    }
+    return V(hsumq)(sum);
+}
+
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, bool with_above,
+                         sampi_sums *sums)
+{
+    const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
+    V(q) z = V(allq)(0), s = z, above = z, w[4], ws[4];
+    V(t) count = V(none)();
+    V(f) x2[2], l[2];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(take)(x + i, n - i, 2, x2);
+        for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
+        for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
+        V(exact)(l, max, with_s, w, ws);
+        SAMPI_EACH z += w[k];
+        if (with_s) SAMPI_EACH s += ws[k];
+        if (with_above) SAMPI_EACH above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
+    }
+    sums->n += V(total)(count);
+    sums->z += V(hsumq)(z);
+    sums->s += V(hsumq)(s);
+    sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? V(hsumq)(z) : 0;
+}
+
+SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
+{
+    bool with_above = floor > -FLT_MAX && floor < INFINITY; /* else all are, or none */
+    if (with_s && with_above)
+        V(sums_as)(x, n, r, max, floor, true, true, sums);
+    else if (with_s)
+        V(sums_as)(x, n, r, max, floor, true, false, sums);
+    else if (with_above)
+        V(sums_as)(x, n, r, max, floor, false, true, sums);
     else
-        sampi_sums_as_neon(x, n, r, max, least, false, sums);
+        V(sums_as)(x, n, r, max, floor, false, false, sums);
 }
 
-static void sampi_envelope_neon(const float *x, size_t n, float r, float max, float least, uint64_t *tile)
+/* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
+   where q is 0: *far tells that there was one, and the sum is wrong. */
+SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, V(f) floor, bool *far)
 {
-    const int32x4_t fraction = vdupq_n_s32(0x1FFFFFF), flip = vdupq_n_s32(~0x3FFFFFF);
-    for (size_t i = 0; i < n; tile++) {
-        size_t end = n - i < SAMPI_TILE ? n : i + SAMPI_TILE;
-        uint64x2_t sum = vdupq_n_u64(0);
-        for (; i < end; i += 4) {
-            float32x4_t v = sampi_load_neon(x + i, end - i), l = vmulq_n_f32(v, r);
-            SAMPI_OPAQUE(l);
-            float32x4_t t = vmulq_n_f32(vsubq_f32(vdupq_n_f32(max), l), SAMPI_ENVELOPE_UNIT);
-            int32x4_t in = vreinterpretq_s32_u32(
-                          vandq_u32(vcgeq_f32(v, vdupq_n_f32(least)), vcltq_f32(t, vdupq_n_f32(2147483648.0f)))),
-                      k = vcvtq_s32_f32(t);
-            int32x4_t right = vnegq_s32(vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(k), 25)));
-            int32x4_t minus = vshlq_s32(veorq_s32(vandq_s32(k, fraction), flip), right);
-            uint32x4_t q = vreinterpretq_u32_s32(vnegq_s32(vandq_s32(minus, in)));
-            sum = vpadalq_u32(sum, q);
+    V(i) i4[4], seen = V(alli)(0), sum[2] = { seen, seen };
+    V(f) v[4], t[4];
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+        SAMPI_EACH t[k] = V(stay)(v[k] * r);
+        SAMPI_EACH t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
+        SAMPI_EACH i4[k] = V(trunc)(t[k]);
+        SAMPI_EACH
+        {
+            V(i) minus = V(chord)(i4[k]);
+            if (all)
+                sum[k % 2] -= minus, seen |= i4[k];
+            else
+                sum[k % 2] = V(sub_where)(sum[k % 2], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)),
+                                          minus);
         }
-        i = end;
-        *tile = vaddvq_u64(sum);
+    }
+    *far |= all && V(any)(V(negative)(seen));
+    return V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
+}
+
+SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
+{
+    const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(floor);
+    bool far = floor > -FLT_MAX; /* once there was one, there will be more */
+    for (size_t i = 0; i < n; i += SAMPI_TILE, tile++) {
+        size_t len = n - i < SAMPI_TILE ? n - i : SAMPI_TILE;
+        far |= len < SAMPI_TILE;
+        if (!far) *tile = V(tile)(x + i, SAMPI_TILE, true, vr, vmax, lo, &far);
+        if (far) *tile = V(tile)(x + i, len, false, vr, vmax, lo, &far);
     }
 }
 
-static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
+SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 {
-    const float32x4_t low = vdupq_n_f32(-FLT_MAX), high = vdupq_n_f32(FLT_MAX);
+    const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        float32x4_t v = vld1q_f32(x + i), l = vminq_f32(vmaxq_f32(vmulq_n_f32(v, r), low), high);
-        vst1q_f32(out + i, vbslq_f32(vcgeq_f32(v, low), l, v));
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) v = V(load)(x + i), l = V(min)(V(max)(v * vr, low), high);
+        V(store)(out + i, V(select)(V(ge)(v, low), l, v));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
-#endif /* NEON */
+
+#undef V
+#undef SAMPI_T
+#undef SAMPI_W
+#undef SAMPI_FUSED
+#endif /* SAMPI_PASS */
+
+#if defined(SAMPI_ONCE) && !defined(SAMPI_PASS) && !defined(SAMPI_TWICE)
+#define SAMPI_TWICE
 
 /* ================================================================================================ >>dispatch */
 
@@ -2782,28 +2596,37 @@ static void sampi_scale_neon(const float *x, size_t n, float r, float *out)
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS(scalar),
-#if SAMPI_ARM64 && !defined(SAMP_NO_NEON)
-    SAMPI_KERNELS(neon),
+#if SAMPI_GENERIC
+    SAMPI_KERNELS(generic),
 #endif
-#if SAMPI_X86 && !defined(SAMP_NO_AVX2)
+#if SAMPI_SSE2
+    SAMPI_KERNELS(sse2),
+#endif
+#if SAMPI_AVX2
     SAMPI_KERNELS(avx2),
 #endif
-#if SAMPI_X86 && !defined(SAMP_NO_AVX512)
+#if SAMPI_AVX512
     SAMPI_KERNELS(avx512),
+#endif
+#if SAMPI_NEON
+    SAMPI_KERNELS(neon),
+#endif
+#if SAMPI_WASM
+    SAMPI_KERNELS(wasm),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
-/* Does this CPU have every feature that the section's target names, and does the system save its registers? */
+/* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
 static bool sampi_isa_works(const char *name)
 {
-#if SAMPI_X86
+#if SAMPI_AVX2 || SAMPI_AVX512
     const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
                            1u << 29;                                   /* leaf 1 ecx: fma popcnt osxsave avx f16c */
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
-    if (!strcmp(name, "scalar")) return true;
+    if (strncmp(name, "avx", 3) != 0) return true; /* the others are what the compiler may use anyway */
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* xmm ymm, opmask zmm */
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (low & 0x06) != 0x06) return false;
@@ -2829,6 +2652,13 @@ static const sampi_kernels *sampi_use(void)
 
 SAMP_API const char *samp_isa_name(void) { return sampi_use()->name; }
 
+SAMP_API const char *samp_isa_list(int i)
+{
+    for (int k = 0; k < SAMPI_N_KERNELS; k++)
+        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+    return NULL;
+}
+
 SAMP_API int samp_isa_force(const char *name)
 {
     if (!name) {
@@ -2841,13 +2671,6 @@ SAMP_API int samp_isa_force(const char *name)
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
-}
-
-SAMP_API const char *samp_isa_list(int i)
-{
-    for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
-    return NULL;
 }
 
 /* =================================================================================================== >>array
