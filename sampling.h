@@ -18,7 +18,8 @@
          -> array of {id, logit, p} [n_vocab]                            samp_token_data_array
          -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
          -> top_n_sigma, top_k, tail_free,
-            typical, top_p, min_p, xtc      remove tokens                                     >>truncation
+            typical, top_p, min_p, top_a,
+            xtc                             remove tokens                                     >>truncation
          -> temp, temp_ext                  scale logits                                      >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p         select one token                                  >>selection
@@ -92,7 +93,8 @@
 #ifndef SAMPLING_H
 #define SAMPLING_H
 
-/* ================================================================================================== >>config */
+/* ================================================================================================== >>config
+   The version, and what a public function is declared as. */
 
 #define SAMP_VERSION_MAJOR 0
 #define SAMP_VERSION_MINOR 1
@@ -119,7 +121,9 @@
 extern "C" {
 #endif
 
-/* =================================================================================================== >>types */
+/* =================================================================================================== >>types
+   What goes in and comes out. A struct that you fill may get members in a version to come: start from zero, or from
+   the function that gives the defaults. */
 
 typedef int32_t samp_token; /* a token's id, 0 .. n_vocab - 1; as a result, negative is a samp_status */
 
@@ -220,6 +224,7 @@ typedef struct samp_params {
     int32_t top_k;                     /* 40; <= 0 = off */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
+    float top_a;                       /* 0 in [0, 1]; 0 = off */
     float typ_p;                       /* 1 in (0, 1]; 1 = off */
     float tfs_z;                       /* 1 in (0, 1]; 1 = off */
     float top_n_sigma;                 /* -1; <= 0 = off */
@@ -408,10 +413,11 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k if it is on).
-              An order may name tail_free ("tfs_z") too, may repeat or leave out any, and may be letters:
-              e penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, x xtc, t temperature.
-              "" is an empty order: no truncation, no temperature.
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
+              behind min_p if they are on).
+              An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, t
+              temperature. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -608,6 +614,14 @@ SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep);
      Leaves   the order, unless min_keep decides: then sorted = true.
      Source   Nguyen et al. 2024, "Turning up the heat"; llama.cpp PR 3841. */
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
+
+/* samp_init_top_a -- keep tokens with p >= a p_max^2: few where one token is likely, many where none is.
+     Cut      l >= max + ln a - ln Z, the first always.
+     Range    a in [0, 1], 0 = off.   Ties  all of a value, or none; where min_keep cuts, the smaller id stays.
+     Leaves   the order, unless min_keep decides: then sorted = true.
+     MT19937  llama.cpp has none: float probabilities in order, a prefix (as koboldcpp).
+     Source   BlinkDL 2022 (RWKV), koboldcpp. */
+SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
    likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
@@ -3007,11 +3021,13 @@ typedef struct sampi_io sampi_io;   /* >>state */
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
       sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || (s->u.penalties.repeat == 1.0f && \
-      s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), &SAMPI_PENALTIES_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
+      (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
+      &SAMPI_PENALTIES_HOOKS, \
       sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
+      s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
       sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
@@ -3031,6 +3047,9 @@ typedef struct sampi_io sampi_io;   /* >>state */
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+    X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
@@ -3316,6 +3335,8 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_MIN_KEEP(TOP_P, cut.min_keep),
     SAMPI_FIELD(MIN_P, FLOAT, min_p, cut.p, 0.05, 0, 1, 0, "p"),
     SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
+    SAMPI_FIELD(TOP_A, FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
+    SAMPI_MIN_KEEP(TOP_A, cut.min_keep),
     SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(XTC, xtc.min_keep),
@@ -4119,6 +4140,24 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- top_a ---- */
+
+/* The smallest logit that top_a keeps: p >= a p_max^2 with p_max = 1 / Z is l >= max + ln a - ln Z. z in units of
+   2^-40; the fast path calls it with both ends of an estimate, hence the double. */
+static double sampi_top_a_floor(double ln_a, float max, double z)
+{
+    return (double)max + (ln_a - sampi_ln(z / (double)SAMPI_ONE));
+}
+
+static int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_sums sums = sampi_sum(cur);
+    size_t min_keep = s->u.cut.min_keep;
+    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), sums.max, (double)sums.z);
+    sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
+    return SAMP_OK;
+}
+
 /* ---- random numbers of a sampler ----
    Here because xtc is the first that draws; >>selection and the fast path use them as well. Nothing is stored: the
    numbers are a function of the position, so apply can be repeated, and a row's token is the same in any batch. */
@@ -4776,6 +4815,17 @@ static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
+static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t kept = 1;
+    sampi_llama_softmax(cur, true);
+    float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
+    while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
+    sampi_resize(cur, kept);
+    return SAMP_OK;
+}
+
 /* Its number is drawn before anything else, and even if p is 1. */
 static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
@@ -5216,6 +5266,7 @@ SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 }
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
+SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
 
 SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
@@ -6753,26 +6804,39 @@ static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Counting first would be a pass over a dense row: it is cut, and if too few are left, taken back. */
+/* A dense row has been cut, before it was `before`: back to that if fewer than min_keep tokens are left, and the first
+   ones in order stay. What is still dense has tokens enough: more than an eighth of its lines reach the floor. */
+static void sampi_keep_at_least(sampi_row *row, const sampi_row *before, size_t min_keep)
+{
+    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return;
+    sampi_compact(row); /* to count them */
+    if (row->n >= min_keep) return;
+    *row = *before;
+    sampi_keep_first(row, min_keep);
+}
+
+/* Keep what reaches the floor, but at least the first min_keep (1 or more) in order. Counting first would be a pass
+   over a dense row: it is cut, and if too few are left, taken back. */
+static void sampi_keep_from(sampi_row *row, float floor, size_t min_keep)
+{
+    if (!sampi_is_compact(row)) {
+        sampi_row before = *row;
+        sampi_raise_floor(row, sampi_unscale(row, floor));
+        sampi_keep_at_least(row, &before, min_keep);
+    } else if (row->k->count(row->x, row->n, floor) < min_keep) {
+        sampi_keep_first(row, min_keep);
+    } else {
+        sampi_gather(row, floor);
+    }
+}
+
+static size_t sampi_min_keep(const sampi_sampler *s) { return s->u.cut.min_keep > 1 ? s->u.cut.min_keep : 1; }
+
+/* The floor is known from the maximum alone: no sum. */
 static int sampi_fast_min_p(sampi_row *row, sampi_sampler *s)
 {
-    float floor = sampi_float_up((double)sampi_row_max(row) + sampi_ln(s->u.cut.p));
-    size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    if (sampi_is_compact(row)) {
-        if (row->k->count(row->x, row->n, floor) < min_keep)
-            sampi_keep_first(row, min_keep);
-        else
-            sampi_gather(row, floor);
-        return SAMP_OK;
-    }
-    sampi_row before = *row;
-    sampi_raise_floor(row, sampi_unscale(row, floor));
-    if (!sampi_is_compact(row) && row->n / 128 >= min_keep) return SAMP_OK;
-    sampi_compact(row); /* to count them */
-    if (row->n < min_keep) {
-        *row = before;
-        sampi_keep_first(row, min_keep);
-    }
+    double floor = (double)sampi_row_max(row) + sampi_ln(s->u.cut.p);
+    sampi_keep_from(row, sampi_float_up(floor), sampi_min_keep(s));
     return SAMP_OK;
 }
 
@@ -6989,6 +7053,26 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     high = sampi_round(s->u.sigma.n * (high + slack));
     low = low > slack ? sampi_round(s->u.sigma.n * (low - slack)) : 0.0;
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
+}
+
+/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. A compact row's Z is exact.
+   */
+static int sampi_fast_top_a(sampi_row *row, sampi_sampler *s)
+{
+    double ln_a = sampi_ln(s->u.cut.p);
+    sampi_range range;
+    int status = sampi_range_of(row, &range);
+    if (status) return status;
+    if (sampi_is_compact(row)) {
+        sampi_keep_from(row, sampi_float_up(sampi_top_a_floor(ln_a, range.max, range.z_lo)), sampi_min_keep(s));
+        return SAMP_OK;
+    }
+    sampi_row before = *row;
+    while (!sampi_keep_between(row, sampi_top_a_floor(ln_a, range.max, range.z_hi),
+                               sampi_top_a_floor(ln_a, range.max, range.z_lo)))
+        range = sampi_exact(row, range.max, false);
+    sampi_keep_at_least(row, &before, sampi_min_keep(s));
+    return SAMP_OK;
 }
 
 /* ---- xtc ---- */

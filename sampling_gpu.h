@@ -31,6 +31,12 @@
                   list    at most SAMP_GPU_LIST tokens are left: one team does the rest                        >>list
        host     tokens and new state                                     one copy from the device per batch
 
+   Search for the tags:
+       >>api                                                           what you use; stop there if that is enough
+       >>switches  >>records                                           what the device's compiler and memory get
+       >>elements  >>passes  >>list  >>steps                           one element, all of a row, few tokens, a sampler
+       >>host                                                          what is sent, launched and read back
+
    A row is worked on by several teams (of one warp each), which share its 1024-element groups. The teams of a row do a
    pass; the one that finishes last adds the results up and advances the chain as far as it gets without the next pass.
    A row stays where it is: what samplers did to it is kept as a list of operations, which a pass applies to each
@@ -86,7 +92,8 @@
 extern "C" {
 #endif
 
-/* ===================================================================================================== >>api */
+/* ===================================================================================================== >>api
+   In: a context made once, chains of sampling.h, logits on either side. Out: tokens, and chains that have moved on. */
 
 #ifndef SAMP_GPU_LIST
 #define SAMP_GPU_LIST 4096
@@ -152,14 +159,13 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
    tokens. It is called if a sampler that removes tokens stands before it, at most SAMP_GPU_LIST are left, and all of
    the chain can run on the device; else apply is, on the CPU. Returns a status. */
 typedef struct samp_gpu_data {
-    int32_t device; /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
-    int32_t *ids;   /* [size] each at most once */
-    float *logits;  /* [size] -INFINITY masks a token */
-    float *probs;   /* [size] read only: p as the last sampler that sets it left it, or 0 */
-    size_t size;    /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
-    int64_t
-        selected; /* -1; the chain's last sampler sets it to the index of the token it chose; elsewhere it is ignored */
-    bool sorted; /* false: in no order */
+    int32_t device;   /* OpenMP's number; SAMP_GPU_HOST: the arrays are the host's */
+    int32_t *ids;     /* [size] each at most once */
+    float *logits;    /* [size] -INFINITY masks a token */
+    float *probs;     /* [size] read only: p as the last sampler that sets it left it, or 0 */
+    size_t size;      /* may become smaller: the first ones stay; 1 .. SAMP_GPU_LIST */
+    int64_t selected; /* -1; the chain's last sampler sets it to the index of its token, elsewhere it is ignored */
+    bool sorted;      /* false: in no order */
 } samp_gpu_data;
 
 /* What a context has done. */
@@ -251,6 +257,7 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(TYPICAL, typical)                                                                                              \
     X(TOP_P, top_p)                                                                                                  \
     X(MIN_P, min_p)                                                                                                  \
+    X(TOP_A, top_a)                                                                                                  \
     X(XTC, xtc)                                                                                                      \
     X(TEMP, temp)                                                                                                    \
     X(TEMP_EXT, temp_ext)                                                                                            \
@@ -276,7 +283,7 @@ enum {
 /* A sampler. Which of the parameters mean what, its fill function in >>steps says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
      top_n_sigma    a: how many standard deviations
-     top_p ...      share: of the mass; min_keep; d, of min_p: ln p
+     top_p ...      share: of the mass; min_keep; d, of min_p and top_a: ln p
      xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
      temp, temp_ext a: temperature; b, c: range and exponent
      mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
@@ -2520,6 +2527,21 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     sampi_gpu_fill_cut(step, s);
     step->d = sampi_ln(s->u.cut.p);
 }
+
+/* Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. */
+static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
+{
+    sampi_gpu_state *st = h->st;
+    if (st->phase == 0) {
+        int known = sampi_gpu_require_sums(h);
+        if (known != 1) return known;
+        st->scale = sampi_top_a_floor(step->d, st->max, (double)st->z);
+        st->phase = 1;
+    }
+    return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);
+}
+
+static void sampi_gpu_fill_top_a(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_min_p(step, s); }
 
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
    is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */

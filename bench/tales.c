@@ -77,6 +77,7 @@ static const option options[] = {
     {{"--top-k"},              INT,  PARAM(top_k),              "keep the N likeliest; 0 = off"},
     {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
     {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
+    {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},
     {{"--typical"},            REAL, PARAM(typ_p),              "keep the most typical, X together; 1 = off"},
     {{"--tfs-z"},              REAL, PARAM(tfs_z),              "cut the tail where it flattens; 1 = off"},
     {{"--top-n-sigma"},        REAL, PARAM(top_n_sigma),        "keep X sigmas from the top; <= 0 = off"},

@@ -395,30 +395,8 @@ static samp_sampler *custom_clone(const samp_sampler *s) { return custom_make(*(
 
 /* -------------------------------------------------------------------------------------- built-in samplers */
 
-enum sampler_kind {
-    KIND_BIAS,
-    KIND_PENALTIES,
-    KIND_DRY,
-    KIND_SIGMA,
-    KIND_TOP_K,
-    KIND_TAIL_FREE,
-    KIND_TYPICAL,
-    KIND_TOP_P,
-    KIND_MIN_P,
-    KIND_XTC,
-    KIND_TEMP,
-    KIND_TEMP_EXT,
-    KIND_SOFTMAX,
-    N_STAGES,
-    KIND_DIST = N_STAGES, /* from here on they select */
-    KIND_GREEDY,
-    KIND_MIROSTAT,
-    KIND_MIROSTAT_V2,
-    KIND_ADAPTIVE_P,
-    N_KINDS,
-    KIND_CUSTOM = N_KINDS,
-    KIND_CHAIN
-};
+/* The library's own kinds, SAMPI_..., of which the first N_STAGES do not select, and all N_KINDS are made here. */
+enum { N_STAGES = SAMPI_GREEDY, N_KINDS = SAMPI_CHAIN };
 
 static const char *text_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
@@ -509,7 +487,7 @@ static samp_sampler *make_mirostat(source *s, int kind, size_t n)
     float tau = PICK(s, 5.0f, 3.0f, 1.0f, 0.5f, 0.0f, 20.0f, 1e30f), eta = PICK(s, 0.1f, 0.5f, 1.0f, 0.0f, 100.0f);
     int32_t m = (int32_t)PICK(s, 100.0f, 2.0f, 3.0f, 10.0f, 10000.0f);
     uint64_t seed = choose(s, 2);
-    if (kind == KIND_MIROSTAT_V2) return samp_init_mirostat_v2(seed, tau, eta);
+    if (kind == SAMPI_MIROSTAT_V2) return samp_init_mirostat_v2(seed, tau, eta);
     return samp_init_mirostat(percent(s, 80) ? (int32_t)n : 1 + (int32_t)below(s, 1000), seed, tau, eta, m);
 }
 
@@ -528,37 +506,45 @@ static samp_sampler *make_adaptive_p(source *s)
     return samp_init_adaptive_p(target, decay, choose(s, 2));
 }
 
-/* A sampler for a vocabulary of about n tokens. */
+/* A sampler for a vocabulary of about n tokens. What is missing here no random chain would play: that is an error. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wswitch"
 static samp_sampler *make_kind(source *s, int kind, size_t n)
 {
-    float p = kind >= KIND_TAIL_FREE && kind <= KIND_MIN_P ? make_share(s, kind != KIND_MIN_P) : 0.0f, t;
-    switch (kind) {
-        case KIND_BIAS: return make_bias(s, n);
-        case KIND_PENALTIES: return make_penalties(s);
-        case KIND_DRY: return make_dry(s);
-        case KIND_SIGMA:
+    float p = kind >= SAMPI_TAIL_FREE && kind <= SAMPI_MIN_P ? make_share(s, kind != SAMPI_MIN_P) : 0.0f, t;
+    switch ((sampi_kind)kind) {
+        case SAMPI_LOGIT_BIAS: return make_bias(s, n);
+        case SAMPI_PENALTIES: return make_penalties(s);
+        case SAMPI_DRY: return make_dry(s);
+        case SAMPI_TOP_N_SIGMA:
             return samp_init_top_n_sigma(percent(s, 50)
                                              ? (float)(4.0 * coarse(s))
                                              : PICK(s, 1.0f, 2.0f, 0.5f, -1.0f, 0.0f, 1e-6f, 100.0f, FLT_MAX));
-        case KIND_TOP_K: return samp_init_top_k(make_k(s, n));
-        case KIND_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
-        case KIND_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
-        case KIND_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
-        case KIND_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
-        case KIND_XTC: return make_xtc(s, n);
-        case KIND_TEMP: return samp_init_temp(make_temp(s));
-        case KIND_TEMP_EXT:
+        case SAMPI_TOP_K: return samp_init_top_k(make_k(s, n));
+        case SAMPI_TAIL_FREE: return samp_init_tail_free(p, make_min_keep(s, n));
+        case SAMPI_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
+        case SAMPI_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
+        case SAMPI_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
+        case SAMPI_TOP_A: return samp_init_top_a(percent(s, 5) ? 0.0f : make_share(s, false), make_min_keep(s, n));
+        case SAMPI_XTC: return make_xtc(s, n);
+        case SAMPI_TEMP: return samp_init_temp(make_temp(s));
+        case SAMPI_TEMP_EXT:
             t = make_temp(s);
             p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
-        case KIND_SOFTMAX: return samp_init_softmax();
-        case KIND_GREEDY: return samp_init_greedy();
-        case KIND_MIROSTAT:
-        case KIND_MIROSTAT_V2: return make_mirostat(s, kind, n);
-        case KIND_ADAPTIVE_P: return make_adaptive_p(s);
-        default: return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));
+        case SAMPI_SOFTMAX: return samp_init_softmax();
+        case SAMPI_GREEDY: return samp_init_greedy();
+        case SAMPI_MIROSTAT:
+        case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
+        case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);
+        case SAMPI_DIST:
+        case SAMPI_CHAIN:
+        case SAMPI_CUSTOM:
+        case SAMPI_N_KINDS: break;
     }
+    return samp_init_dist(choose(s, 2) * (percent(s, 50) ? 1 : 0x9e3779b97f4a7c15u));
 }
+#pragma GCC diagnostic pop
 
 static samp_sampler *make_custom(source *s)
 {
@@ -572,7 +558,7 @@ static samp_sampler *make_custom(source *s)
 /* Most chains select with dist. */
 static int make_selector(source *s)
 {
-    return percent(s, 60) ? KIND_DIST : KIND_DIST + (int)below(s, N_KINDS - KIND_DIST);
+    return percent(s, 60) ? SAMPI_DIST : N_STAGES + (int)below(s, N_KINDS - N_STAGES);
 }
 
 /* Any samplers in any order, some of them again, chains in chains. */
@@ -596,17 +582,18 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { KIND_BIAS,    KIND_PENALTIES, KIND_DRY,   KIND_SIGMA, KIND_TOP_K,   KIND_TAIL_FREE,
-                                 KIND_TYPICAL, KIND_TOP_P,     KIND_MIN_P, KIND_XTC,   KIND_TEMP_EXT };
+    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,     SAMPI_TOP_N_SIGMA,
+                                 SAMPI_TOP_K,      SAMPI_TAIL_FREE, SAMPI_TYPICAL, SAMPI_TOP_P,
+                                 SAMPI_MIN_P,      SAMPI_XTC,       SAMPI_TEMP_EXT };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
-    if (temp_first) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
+    if (temp_first) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     for (size_t i = 0; i < CASE_COUNT(usual); i++) {
         if (percent(s, share)) samp_chain_add(chain, make_kind(s, usual[i], n));
         if (customs && percent(s, 15)) samp_chain_add(chain, make_custom(s));
     }
-    if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, KIND_TEMP, n));
+    if (!temp_first && percent(s, 50)) samp_chain_add(chain, make_kind(s, SAMPI_TEMP, n));
     samp_chain_add(chain, make_kind(s, make_selector(s), n));
     return chain;
 }
@@ -778,7 +765,7 @@ static bool same_state(const samp_sampler *a, const samp_sampler *b)
     if (bits_of(x->now.mu) != bits_of(y->now.mu) || x->now.pending != y->now.pending) return false;
     if (bits_of(x->now.pending_p) != bits_of(y->now.pending_p)) return false;
     if (x->kind == SAMPI_ADAPTIVE_P && (bits_of(x->u.adaptive.sum) != bits_of(y->u.adaptive.sum) ||
-                                         bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
+                                        bits_of(x->u.adaptive.total) != bits_of(y->u.adaptive.total)))
         return false;
     if (sampi_has_mt(x) && sampi_mt_of(x)->drawn != sampi_mt_of(y)->drawn) return false;
     for (int32_t i = 0; i < samp_chain_n(a); i++)

@@ -931,17 +931,18 @@ static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, N
    learns from a draw. */
 static samp_sampler *shown_chain(source *s, size_t n)
 {
-    static const int usual[] = { KIND_BIAS,  KIND_PENALTIES, KIND_DRY,      KIND_SIGMA, KIND_TOP_K, KIND_TOP_K,
-                                 KIND_MIN_P, KIND_TEMP,      KIND_TEMP_EXT, KIND_MIN_P, KIND_TOP_K, KIND_TEMP };
+    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA,
+                                 SAMPI_TOP_K,      SAMPI_TOP_K,     SAMPI_MIN_P, SAMPI_TEMP,
+                                 SAMPI_TEMP_EXT,   SAMPI_MIN_P,     SAMPI_TOP_K, SAMPI_TEMP };
     samp_sampler *chain = samp_chain_init();
     for (size_t count = 1 + below(s, 4); count > 0; count--) {
-        int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, KIND_MIROSTAT);
+        int kind = percent(s, 88) ? usual[below(s, CASE_COUNT(usual))] : (int)below(s, SAMPI_MIROSTAT);
         samp_sampler *one = make_kind(s, kind, n);
-        samp_chain_add(chain, percent(s, 10) ? chain_of(one, make_kind(s, KIND_TEMP, n), NULL) : one);
+        samp_chain_add(chain, percent(s, 10) ? chain_of(one, make_kind(s, SAMPI_TEMP, n), NULL) : one);
     }
     samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, (int)below(s, N_STAGES), n));
-    if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? KIND_DIST : KIND_GREEDY, n));
+    if (percent(s, 95)) samp_chain_add(chain, make_kind(s, percent(s, 80) ? SAMPI_DIST : SAMPI_GREEDY, n));
     return chain;
 }
 

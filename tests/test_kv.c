@@ -16,7 +16,7 @@ enum { CELLS = 48, SEQS = 6, MAX_BATCH = 12 };
 #else
 #define MOST_STEPS 1000000
 #endif
-#define STEPS amount(MOST_STEPS, 20000)
+#define STEPS ((long)amount(MOST_STEPS, 20000))
 
 static samp_kv_params plain_params(uint32_t n_cells)
 {

@@ -676,25 +676,25 @@ static sampi_u128 halves_of(u128 x)
 
 static bool same_128(sampi_u128 a, u128 b) { return a.hi == (uint64_t)(b >> 64) && a.lo == (uint64_t)b; }
 
-static u128 random_128(test_rng *rng)
+static u128 random_128(source *rng)
 {
-    uint64_t part[4] = { 0, ~(uint64_t)0, (uint64_t)1 << test_below(rng, 64), test_u64(rng) >> test_below(rng, 64) };
-    u128 x = (u128)part[test_below(rng, 4)] << 64 | part[test_below(rng, 4)];
-    return test_below(rng, 2) ? x : x + (u128)test_below(rng, 5) - 2;
+    uint64_t part[4] = { 0, ~(uint64_t)0, (uint64_t)1 << below(rng, 64), choose(rng, 8) >> below(rng, 64) };
+    u128 x = (u128)part[below(rng, 4)] << 64 | part[below(rng, 4)];
+    return below(rng, 2) ? x : x + (u128)below(rng, 5) - 2;
 }
 
 /* what stands in for the compiler's 128 bits where it has none: the same product, sum, difference and double. Ties of
    the rounding: a half of the last of 53 bits, and one more or less at the end */
 static void test_128_bits(void **state)
 {
-    test_rng rng = test_rng_make(11);
+    source rng = source_stream(11);
     (void)state;
     for (int i = 0; i < rounds(1000000); i++) {
         u128 a = random_128(&rng), b = random_128(&rng);
         uint64_t x = (uint64_t)a, y = (uint64_t)b;
         if (i % 4 == 0 && a >> 64) {
             int unit = 75 - __builtin_clzll((uint64_t)(a >> 64)); /* bits below the last of 53 */
-            a = (a >> unit << unit) + ((u128)1 << (unit - 1)) + (u128)test_below(&rng, 3) - 1;
+            a = (a >> unit << unit) + ((u128)1 << (unit - 1)) + (u128)below(&rng, 3) - 1;
         }
         if (!same_128(sampi_mul128_by_halves(x, y), (u128)x * y) || !same_128(sampi_mul128(x, y), (u128)x * y) ||
             !same_128(sampi_add128(halves_of(a), halves_of(b)), a + b) ||

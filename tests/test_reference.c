@@ -387,6 +387,42 @@ static void test_min_p(void **state)
     finish("min_p");
 }
 
+/* keep p >= a p_max^2, in logits: l >= max + ln a - ln Z */
+static void test_top_a(void **state)
+{
+    source rng = source_stream(61);
+    static real l[N_MAX];
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(1500); i++) {
+        start_any(&rng);
+        float share = below(&rng, 20) ? make_p(&rng) : 0;
+        size_t min_keep = make_min_keep(&rng), want = 0;
+        apply_once(samp_init_top_a(share, min_keep));
+        if (share == 0) {
+            expect_unchanged();
+            continue;
+        }
+        real down = logl((real)share) - logl((real)ref.z / (real)((uint64_t)1 << 40));
+        real cut = (real)ref.t[0].logit + down;
+        for (size_t j = 0; j < ref.n; j++) l[j] = (real)ref.t[j].logit;
+        while (want < ref.n && l[want] >= cut) want++;
+        want = clip(want, 1, ref.n);
+        if (min_keep > ref.n) min_keep = ref.n;
+        if (want < min_keep) {
+            want = min_keep;
+            expect_prefix();
+        } else if (cur.sorted) {
+            expect_prefix();
+        } else {
+            expect_prefix_set();
+        }
+        expect_p_untouched();
+        expect_count(cur.size, want, l, cut, fabsl(ref.t[0].logit) + fabsl(down));
+    }
+    finish("top_a");
+}
+
 /* keep the first i tokens, i the smallest with a_0 + ... + a_i > z */
 static void test_tail_free(void **state)
 {
@@ -1107,12 +1143,13 @@ static void test_adaptive_p(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),      cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),       cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma), cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),    cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),         cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2), cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
+        cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),
+        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
+        cmocka_unit_test(test_adaptive_p),
     };
     return cmocka_run_group_tests_name("reference", tests, load_rows, NULL);
 }

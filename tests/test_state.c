@@ -161,7 +161,7 @@ static void test_every_sampler(void **state)
                     if (i & 1) {
                         samp_sampler *chain = samp_chain_init();
                         samp_chain_add(chain, s[k]);
-                        if (kind < N_STAGES) samp_chain_add(chain, make_kind(&from, KIND_DIST, N));
+                        if (kind < N_STAGES) samp_chain_add(chain, make_kind(&from, SAMPI_DIST, N));
                         s[k] = chain;
                     }
                     assert_ok(samp_set_rng(s[k], (samp_rng_kind)rng));

@@ -1031,7 +1031,7 @@ static samp_sampler *user_chain(source *s, size_t n)
 {
     static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY };
     samp_sampler *chain = samp_chain_init();
-    if (percent(s, 30)) samp_chain_add(chain, make_kind(s, KIND_PENALTIES, n));
+    if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
     if (percent(s, 40)) samp_chain_add(chain, samp_init_top_k(1 + (int32_t)below(s, 60)));
     if (percent(s, 70)) samp_chain_add(chain, samp_init_top_p(0.9f, 1));
