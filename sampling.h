@@ -5,7 +5,8 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc or clang, x86-64 or arm64 (any little-endian IEEE machine).
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
+   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -35,7 +36,7 @@
    The file is in the order of execution. Search for the tags:
        >>config  >>types  >>api                                        what you use; stop there if that is enough
        >>impl  >>rng  >>math                                           the ground: switches, random bits, arithmetic
-       >>kernels  >>scalar  >>avx2  >>avx512  >>neon  >>dispatch       loops over a row, one contract, four versions
+       >>kernels  >>scalar  >>vectors  >>passes  >>dispatch            loops over a row, for every instruction set
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
@@ -52,7 +53,9 @@
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
-       SAMP_NO_SIMD SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON           leave these kernels out
+       SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
+       SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
+                                   compiles the kernels by including itself
 
    ERRORS. A function that returns a token returns it (>= 0) or a negative samp_status; the others return SAMP_OK or a
    negative status. A constructor given a bad value still returns an object, which carries the error: samp_status(s,
@@ -1329,12 +1332,15 @@ static bool sampi_masked(float l) { return l == -INFINITY; }
 static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX ? -FLT_MAX : l; }
 
 /* ================================================================================================= >>kernels
-   Loops over a row, once per instruction set: the sections below hold the same functions in the same order, and each of
-   them gives the same result to the last bit, but for the sums of sweep and moments, which are estimates with a bound.
+   Loops over a row: a row comes in, and out come maxima, sums, counts, or the elements wanted. There is one body of
+   them (>>passes) over a small vocabulary (>>vectors), compiled once per instruction set, and a readable reference
+   (>>scalar). All give the same result to the last bit, but for the sums of sweep and moments, which are estimates with
+   a bound; the one that is best here is chosen at run time (>>dispatch). To add a kernel or a set, see these sections.
 
    A row is x [n] floats, n >= 1, at any alignment; nothing behind x [n - 1] is read. A line is 16 elements, a tile 256;
    the last ones may be shorter. The logit is l = x * r rounded to f32 (r = 1 leaves it). "Slack 16" says that up to 16
-   elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere.
+   elements behind the result are overwritten. Masked elements (-infinity) are allowed everywhere. A floor is above
+   -infinity.
 
      fetch     out [n] = elements at .. at + n of a row of any dtype as f32 (f64 rounded), -infinity where mask (NULL:
                none) has no bit. at is a multiple of 16. Returns n.
@@ -1348,7 +1354,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      collect   the elements with floor <= x < below in their order: x_out, id_out (slack 16), and how many. Ids are
                id [i], or base + i if id is NULL. x_out == x with id_out == id is fine.
      pick      those with x >= floor from m lines of x only, whose numbers line [m] ascend; ids are indices in x.
-     count     how many elements are >= floor, floor > -infinity.
+     count     how many elements are >= floor.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
      mass      the sum of w [i] over x [i] >= floor.
@@ -1613,26 +1619,29 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #ifdef SAMPI_PASS
 /* ================================================================================================= >>vectors
    The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
-   are compiled once per instruction set: the header includes itself with SAMPI_PASS set, and V(name) is then the set's
-   own sampi_name_set. The types are V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles and
-   V(q) unsigned 64-bit integers, half as many; V(m) which of SAMPI_W lanes a comparison holds for. + - * / & | ~ << >>
-   are the compiler's own. What follows a set's own operations is shared by those that have nothing better.
+   are compiled once per instruction set: the header includes itself with SAMPI_PASS set, and V(name) is then
+   sampi_name_avx512, say. Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q)
+   unsigned 64-bit integers, half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these.
+   + - * / & | ~ << >> are the compiler's own. What the sets below leave out is shared, at the end. A new set is a
+   number, a switch and an #include before this section, its operations here, and a line of SAMPI_KERNEL_TABLE.
 
      all alli alld allq   the same in every lane            load loadi loadq store storeq   at any alignment
-     tail taili tailq     the first `left` lanes (fewer than all); -infinity, 0 and 0 behind
+     tail taili tailq     the first n lanes, n <= all of them; -infinity, 0 and 0 behind
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
-     ge lt_and unord      ordered >=; m and <; is one of the two no number    negative: is the upper bit set
+     ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
-     tally sub_where      sum + 1, sum - v where it holds   add_where   sum + v where it holds for this half of the lanes
+     sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
+     none tally total     a count: of nothing, with those that it holds for, as a number
      widen narrow         a half as doubles; two halves as floats
      trunc                to an integer; from 2^31 on the upper bit is set
-     chord                -q of sampi_envelope for its i: (k mod 2^25 - 2^26) >> k / 2^25, the sign filling up
+     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up
      hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit
-     parts                line i in parts of SAMPI_W elements, whose order does not matter; with 16 lanes halves of
-                          lines i and i + 4 side by side
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit: what
+                          u16, f16, allowed, eight and join are for
+     parts                line i in SAMPI_PARTS vectors, whose order does not matter; with 16 lanes halves of lines i
+                          and i + 4 side by side
      columns              the maximum of each of SAMPI_ROWS vectors; with 16 lanes of each half */
 
 #if SAMPI_PASS == SAMPI_PASS_AVX512
@@ -1663,12 +1672,15 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #endif
 #endif
 
+/* An operation a line, where one will do. */
+/* clang-format off */
 typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
 #if SAMPI_PASS == SAMPI_PASS_AVX512
 typedef __mmask16 V(m);
+typedef __mmask8 V(h); /* of half the lanes */
 typedef size_t V(t);
 #else
 typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
@@ -1691,15 +1703,9 @@ SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm512_set1_epi32((int)x); }
 SAMPI_OP V(d) V(alld)(double x) { return _mm512_set1_pd(x); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm512_set1_epi64((long long)x); }
 SAMPI_OP V(m) V(first)(size_t left) { return (V(m))_bzhi_u32(0xFFFF, (unsigned)left); }
-SAMPI_OP V(f) V(tail)(const float *p, size_t left)
-{
-    return _mm512_mask_loadu_ps(V(all)(-INFINITY), V(first)(left), p);
-}
+SAMPI_OP V(f) V(tail)(const float *p, size_t n) { return _mm512_mask_loadu_ps(V(all)(-INFINITY), V(first)(n), p); }
 SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left) { return (V(i))_mm512_maskz_loadu_epi32(V(first)(left), p); }
-SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
-{
-    return (V(q))_mm512_maskz_loadu_epi64((__mmask8)V(first)(left), p);
-}
+SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t n) { return (V(q))_mm512_maskz_loadu_epi64((V(h))V(first)(n), p); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm512_maskz_max_pd(0xFF, a, b); }
@@ -1715,44 +1721,31 @@ SAMPI_OP V(t) V(none)(void) { return 0; }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
-{
-    return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v);
-}
+    { return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b)
-{
-    return _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(a), b, 1);
-}
+    { return _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
 {
-    return _mm512_maskz_cvtps_pd(0xFF, half ? _mm512_maskz_extractf32x8_ps(0xFF, v, 1)
-                                            : _mm512_maskz_extractf32x8_ps(0xFF, v, 0));
+    __m256 low = _mm512_maskz_extractf32x8_ps(0xFF, v, 0), high = _mm512_maskz_extractf32x8_ps(0xFF, v, 1);
+    return _mm512_maskz_cvtps_pd(0xFF, half ? high : low);
 }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-{
-    return V(join)(_mm512_maskz_cvtpd_ps(0xFF, a), _mm512_maskz_cvtpd_ps(0xFF, b));
-}
+    { return V(join)(_mm512_maskz_cvtpd_ps(0xFF, a), _mm512_maskz_cvtpd_ps(0xFF, b)); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm512_maskz_cvttps_epi32(0xFFFF, v); }
 SAMPI_OP V(i) V(chord)(V(i) k) /* ~((k & 2^25 - 1) ^ 2^26 - 1) in one step */
 {
-    __m512i a = _mm512_ternarylogic_epi32((__m512i)k, (__m512i)V(alli)(0x1FFFFFF), (__m512i)V(alli)(~0x3FFFFFFu),
-                                          0x6A);
+    const __m512i fraction = _mm512_set1_epi32(0x1FFFFFF), sign = _mm512_set1_epi32(~0x3FFFFFF);
+    __m512i a = _mm512_ternarylogic_epi32((__m512i)k, fraction, sign, 0x6A);
     return (V(i))_mm512_maskz_srav_epi32(0xFFFF, a, (__m512i)(k >> 25));
 }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
-{
-    return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v);
-}
+    { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
-SAMPI_OP V(f) V(stay)(V(f) v)
-{
-    __asm__("" : "+v"(v));
-    return v;
-}
+SAMPI_OP V(f) V(stay)(V(f) v) { __asm__("" : "+v"(v)); return v; }
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
-    __m256i low = _mm512_maskz_extracti64x4_epi64(0xF, (__m512i)v, 0),
-            high = _mm512_maskz_extracti64x4_epi64(0xF, (__m512i)v, 1);
-    __m256i a = _mm256_add_epi64(low, high);
+    __m512i u = (__m512i)v;
+    __m256i low = _mm512_maskz_extracti64x4_epi64(0xF, u, 0), a = low + _mm512_maskz_extracti64x4_epi64(0xF, u, 1);
     __m128i b = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
     return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
 }
@@ -1782,7 +1775,7 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
     if (dtype == SAMP_F32) return _mm512_loadu_ps((const float *)x + i);
     return V(join)(V(eight)(x, dtype, mask, i), V(eight)(x, dtype, mask, i + 8));
 }
-SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) * part)
+SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) *part)
 {
     size_t j = i + 4 * SAMPI_LINE;
     if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
@@ -1802,7 +1795,7 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     for (size_t k = 0; k < 2; k++) /* the loads spare the shuffles */
         part[k] = V(join)(V(eight)(x, dtype, NULL, i + 8 * k), V(eight)(x, dtype, NULL, j + 8 * k));
 }
-SAMPI_OP V(f) V(columns)(V(f) * v)
+SAMPI_OP V(f) V(columns)(V(f) *v)
 {
     SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
         v[k] = V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
@@ -1821,9 +1814,7 @@ SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm256_set1_epi32((int)x); }
 SAMPI_OP V(d) V(alld)(double x) { return _mm256_set1_pd(x); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm256_set1_epi64x((long long)x); }
 SAMPI_OP __m256i V(first)(size_t left)
-{
-    return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-}
+    { return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
 SAMPI_OP V(f) V(tail)(const float *p, size_t left)
 {
     __m256i in = V(first)(left);
@@ -1849,13 +1840,9 @@ SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     return sum + (v & (V(q))_mm256_cvtepi32_epi64(in));
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
-{
-    return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v));
-}
+    { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-{
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1);
-}
+    { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm256_cvttps_epi32(v); }
 SAMPI_OP V(i) V(chord)(V(i) k)
 {
@@ -1876,21 +1863,20 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     return (size_t)__builtin_popcount(bits);
 }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
-{
-    return (V(i))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
-}
+    { return (V(i))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
 {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
 }
-SAMPI_OP V(f) V(columns)(V(f) * v)
+SAMPI_OP V(f) V(columns)(V(f) *v)
 {
     SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
         v[k] = V(max)(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
-    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++) v[k] = V(max)(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
-                                                             _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
+    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++)
+        v[k] = V(max)(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
+                      _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
     return V(max)(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
 }
 
@@ -1912,9 +1898,7 @@ SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) /* 2 a 2^(31 - n) / 2^32 */
     return (V(i))(even >> 32 | (odd >> 32 << 32));
 }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
-{
-    return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
-}
+    { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
 
 #elif SAMPI_PASS == SAMPI_PASS_NEON
 
@@ -1928,9 +1912,7 @@ SAMPI_OP V(d) V(widen)(V(f) v, int half) { return half ? vcvt_high_f64_f32(v) : 
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return vcvtq_u32_f32(v); }
 SAMPI_OP V(i) V(chord)(V(i) k)
-{
-    return (V(i))vshlq_s32((V(m))((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), vnegq_s32((V(m))(k >> 25)));
-}
+    { return (V(i))vshlq_s32((V(m))((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), vnegq_s32((V(m))(k >> 25))); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return vmovl_u16(vld1_u16(p)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* here a maximum with a NaN is a NaN, so all ends as one */
@@ -1938,7 +1920,7 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* here a maximum with a NaN is a NaN, so
     (void)a, (void)b;
     return vdupq_n_s32(0);
 }
-SAMPI_OP V(f) V(columns)(V(f) * v) { return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3])); }
+SAMPI_OP V(f) V(columns)(V(f) *v) { return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3])); }
 
 #elif SAMPI_PASS == SAMPI_PASS_WASM
 
@@ -1948,9 +1930,7 @@ SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, 
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
 SAMPI_OP bool V(any)(V(m) m) { return wasm_v128_any_true((v128_t)m); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
-{
-    return (V(d))wasm_f64x2_promote_low_f32x4((v128_t)(half ? SAMPI_SHUFFLE(v, v, 2, 3, 2, 3) : v));
-}
+    { return (V(d))wasm_f64x2_promote_low_f32x4((v128_t)(half ? SAMPI_SHUFFLE(v, v, 2, 3, 2, 3) : v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
 {
     V(f) low = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)a), high = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)b);
@@ -1971,25 +1951,16 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 SAMPI_OP V(f) V(or)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(or)((V(m))(a > b), a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(or)((V(m))(a < b), a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b)
-{
-    V(q) m = (V(q))(a > b);
-    return (V(d))(((V(q))a & m) | ((V(q))b & ~m));
-}
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { V(q) m = (V(q))(a > b); return (V(d))(((V(q))a & m) | ((V(q))b & ~m)); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
-SAMPI_OP V(d) V(widen)(V(f) v, int half)
-{
-    return SAMPI_VECTOR(V(d), (double)v[half ? 2 : 0], (double)v[half ? 3 : 1]);
-}
+SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-{
-    return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]);
-}
+    { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
 SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
 {
     V(m) in = (V(m))(v < 2147483648.0f);
-    return (V(i)) __builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i)) ~in & 0x80000000u);
+    return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
 }
 SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) { return a >> (n & 31) & (V(i))(n < 32); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
@@ -1997,22 +1968,13 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
-SAMPI_OP V(f) V(tail)(const float *p, size_t left)
-{
-    return SAMPI_VECTOR(V(f), p[0], left > 1 ? p[1] : -INFINITY, left > 2 ? p[2] : -INFINITY, -INFINITY);
-}
-SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left)
-{
-    return SAMPI_VECTOR(V(i), (uint32_t)p[0], left > 1 ? (uint32_t)p[1] : 0, left > 2 ? (uint32_t)p[2] : 0, 0);
-}
-SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
-{
-    return SAMPI_VECTOR(V(q), left > 0 ? p[0] : 0, left > 1 ? p[1] : 0);
-}
+SAMPI_OP V(f) V(tail)(const float *p, size_t n)
+    { return SAMPI_VECTOR(V(f), p[0], n > 1 ? p[1] : -INFINITY, n > 2 ? p[2] : -INFINITY, -INFINITY); }
+SAMPI_OP V(i) V(taili)(const int32_t *p, size_t n)
+    { return SAMPI_VECTOR(V(i), (uint32_t)p[0], n > 1 ? (uint32_t)p[1] : 0, n > 2 ? (uint32_t)p[2] : 0, 0); }
+SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t n) { return SAMPI_VECTOR(V(q), n ? p[0] : 0, n > 1 ? p[1] : 0); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
-{
-    return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1)));
-}
+    { return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1))); }
 SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
@@ -2043,7 +2005,7 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
     u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
     return (V(f))(u | (h & 0x8000) << 16);
 }
-SAMPI_OP V(f) V(columns)(V(f) * v)
+SAMPI_OP V(f) V(columns)(V(f) *v)
 {
     for (int k = 0; k < 2; k++)
         v[k] = V(max)(SAMPI_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 4, 1, 5),
@@ -2062,24 +2024,19 @@ SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
 SAMPI_OP V(t) V(none)(void) { return V(alli)(0); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
-SAMPI_OP V(f) V(stay)(V(f) v)
-{
-    SAMPI_OPAQUE(v);
-    return v;
-}
+SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 #endif
 #endif
-
 /* ---- for every set ---- */
 typedef float V(fu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
 typedef uint32_t V(iu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
 typedef double V(du) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
 typedef uint64_t V(qu) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
-SAMPI_OP V(f) V(load)(const float *p) { return (V(f)) * (const V(fu) *)p; }
-SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i)) * (const V(iu) *)p; }
-SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q)) * (const V(qu) *)p; }
+SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(fu) *)p; }
+SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(iu) *)p; }
+SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(qu) *)p; }
 SAMPI_OP void V(store)(float *p, V(f) v) { *(V(fu) *)p = (V(fu))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(qu) *)p = (V(qu))v; }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
@@ -2102,6 +2059,8 @@ SAMPI_OP double V(hsum)(V(d) v)
     for (int k = 0; k < SAMPI_W / 2; k++) sum += lane[k];
     return sum;
 }
+/* clang-format on */
+
 #if SAMPI_W < 16
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
@@ -2236,8 +2195,12 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) ? NAN : V(hmax)(all);
 }
 
-SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    if (dtype == SAMP_F16) return V(maxima_as)(x, SAMP_F16, mask, n, line);
+    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
+    return dtype == SAMP_F64 ? V(maxima_as)(x, SAMP_F64, mask, n, line) : V(maxima_as)(x, SAMP_F32, mask, n, line);
+}
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
@@ -2529,7 +2492,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
-    bool with_above = floor > -FLT_MAX && floor < INFINITY; /* else all are, or none */
+    bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
     if (with_s && with_above)
         V(sums_as)(x, n, r, max, floor, true, true, sums);
     else if (with_s)
