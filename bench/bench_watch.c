@@ -336,15 +336,25 @@ static double batch_round(void *self, const bench_rows *rows)
     return least / rows->count;
 }
 
-static void watch_batch(setting *s, int i, const char *isa, const char *logits, const bench_rows *rows)
+static watch_batch make_batch(bench_logits kind, size_t n, const char *real)
 {
+    bench_rows rows = bench_make_rows(kind, n, BENCH_BATCH_ROWS, real);
+    size_t total = (size_t)rows.count * rows.stride;
+    watch_batch b = { rows.data, NULL, NULL, n, rows.stride, rows.count };
+    b.f16 = (uint16_t *)bench_alloc(total * sizeof *b.f16), b.bf16 = (uint16_t *)bench_alloc(total * sizeof *b.bf16);
+    for (size_t i = 0; i < total; i++) b.f16[i] = half_of((double)rows.data[i]), b.bf16[i] = brain_of(rows.data[i]);
+    return b;
+}
+
+static void time_batch(setting *s, int i, const char *isa, const char *logits, const watch_batch *batch)
+{
+    bench_rows rows = { batch->f32, batch->n, batch->stride, batch->count };
     const char *name = s->side[1]->batch(i);
     int at = find(s->side[0]->batch, name);
     if (at < 0 || !strcmp(name, "batch32")) return; /* that one is batch32_1t on more threads */
-    void *old = s->side[0]->make_batch(at, rows->data, rows->n, rows->stride, rows->count);
-    void *own = s->side[1]->make_batch(i, rows->data, rows->n, rows->stride, rows->count);
+    void *old = s->side[0]->make_batch(at, batch), *own = s->side[1]->make_batch(i, batch);
     chain_job job[2] = { { s->side[0], old, 0, 0 }, { s->side[1], own, 0, 0 } };
-    watched w = { name, isa, logits, batch_round, { &job[0], &job[1] }, rows };
+    watched w = { name, isa, logits, batch_round, { &job[0], &job[1] }, &rows };
     for (int k = 0; k < 3; k++)
         if (s->side[0]->run_batch(old) != s->side[1]->run_batch(own)) {
             print_different(s, name, isa, logits, k);
@@ -356,7 +366,7 @@ static void watch_batch(setting *s, int i, const char *isa, const char *logits, 
 static void watch_cases(setting *s, bench_logits kind, size_t n)
 {
     bench_rows rows = bench_make_rows(kind, n, s->o.rows, s->o.real);
-    bench_rows many = bench_make_rows(kind, n, BENCH_BATCH_ROWS, s->o.real);
+    watch_batch batch = make_batch(kind, n, s->o.real);
     const char *best = NULL, *logits = bench_logits_name[kind];
     for (int k = 0; s->side[0]->isa(k); k++)
         if (find(s->side[1]->isa, s->side[0]->isa(k)) >= 0) best = s->side[0]->isa(k);
@@ -368,11 +378,11 @@ static void watch_cases(setting *s, bench_logits kind, size_t n)
         for (int i = 0; s->side[1]->chain(i); i++)
             if (bench_listed(s->o.cases, s->side[1]->chain(i))) watch_chain(s, i, isa, logits, &rows);
         for (int i = 0; s->side[1]->batch(i); i++)
-            if (bench_listed(s->o.cases, s->side[1]->batch(i))) watch_batch(s, i, isa, logits, &many);
+            if (bench_listed(s->o.cases, s->side[1]->batch(i))) time_batch(s, i, isa, logits, &batch);
         use_isa(s, NULL);
     }
     free(rows.data);
-    free(many.data);
+    free(batch.f32), free(batch.f16), free(batch.bf16);
 }
 
 static const char *name_at(int i)

@@ -34,6 +34,14 @@ typedef struct watch_work {
     uint64_t number;
 } watch_work;
 
+/* The rows of a batch in each dtype: made once, so that both versions read the same ones. */
+typedef struct watch_batch {
+    float *f32; /* [count][stride] */
+    uint16_t *f16, *bf16;
+    size_t n, stride;
+    int count;
+} watch_batch;
+
 typedef struct watch_side {
     const char *(*isa)(int i); /* that works here, NULL behind the last */
     bool (*use)(const char *isa);
@@ -45,7 +53,7 @@ typedef struct watch_side {
     int32_t (*sample)(void *chain, const float *row, size_t n);
     void (*free)(void *chain);
     const char *(*batch)(int i);
-    void *(*make_batch)(int i, float *data, size_t n, size_t stride, int count);
+    void *(*make_batch)(int i, const watch_batch *rows);
     uint32_t (*run_batch)(void *batch); /* the sum of its tokens */
 } watch_side;
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # watch.sh REVISION [options of bench_watch]: is the working tree's sampling.h slower than that of another commit?
-# CC and CFLAGS are taken from the environment; both versions are compiled alike.
+# CC and CFLAGS are taken from the environment; both versions are compiled alike. NEW: the tree to compare, instead of this.
 set -e
 CC=${CC:-cc}
 CFLAGS=${CFLAGS:--O2 -g}
@@ -16,7 +16,7 @@ mkdir -p "$dir" "$out"
 # functions on lines of the cache: where the linker puts them should not decide
 FLAGS="$CFLAGS -std=gnu11 -fopenmp -falign-functions=64"
 $CC $FLAGS -w -DSAMPLING_STATIC -DWATCH_SIDE=watch_old -I "$dir" -c bench/watch_shim.c -o "$out/old.o"
-$CC $FLAGS -w -DSAMPLING_STATIC -DWATCH_SIDE=watch_new -I . -c bench/watch_shim.c -o "$out/new.o"
+$CC $FLAGS -w -DSAMPLING_STATIC -DWATCH_SIDE=watch_new -I "${NEW:-.}" -c bench/watch_shim.c -o "$out/new.o"
 $CC $FLAGS -Wall -Wextra -Wpedantic -I . bench/bench_watch.c "$out/old.o" "$out/new.o" -o "$out/bench_watch" -lm
 echo "old       $(git log -1 --format='%h %s' "$rev")"
 echo "new       $(git log -1 --format='%h %s')$(git diff --quiet HEAD -- sampling.h || echo ', changed')"

@@ -145,11 +145,13 @@ static void free_chain(void *self) { samp_free((samp_sampler *)self); }
 
 static const char *batch(int i) { return i < BENCH_N_BATCHES ? bench_batch_cases[i].name : NULL; }
 
-static void *make_batch(int i, float *data, size_t n, size_t stride, int count)
+static void *make_batch(int i, const watch_batch *in)
 {
-    bench_rows rows = { data, n, stride, count };
+    bench_rows rows = { in->f32, in->n, in->stride, in->count };
     bench_batch *b = (bench_batch *)bench_alloc(sizeof *b);
     *b = bench_make_batch(&bench_batch_cases[i], &rows);
+    if (b->logits.dtype == SAMP_F16) b->logits.data = in->f16;
+    if (b->logits.dtype == SAMP_BF16) b->logits.data = in->bf16;
     b->logits.n_threads = 1; /* a thread's own clock is what can be compared */
     return b;
 }
