@@ -48,7 +48,7 @@ test:
 	@sh tests/deps.sh check test || sh tests/deps.sh install test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-gpu-host test-demo test-headers
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-gpu-host test-demo test-headers test-digest
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -145,6 +145,14 @@ test-arm64: tests/test_fast.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) 
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
 	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
 
+## test-generic: the fast path and batches with the kernels that need no instruction set (vectors of 16 bytes)
+test-generic: $(B)/plain/test_fast $(B)/plain/test_batch
+	@for t in test_fast test_batch; do ./$(B)/plain/$$t > $(B)/plain/$$t.log 2>&1 || { cat $(B)/plain/$$t.log; exit 1; }; \
+	  grep -q ' generic' $(B)/plain/$$t.log && echo "== $$t (generic)" || exit 1; done
+
+$(B)/plain/%: tests/%.c $(TEST_DEPS) | $(B)/plain
+	$(CC) -O2 $(C11) -DSAMP_NO_SIMD $< -o $@ -lcmocka -lm -lpthread
+
 ## test-flags: the same tokens whatever the user's flags: the fast path with contraction and -march=native
 test-flags: tests/test_fast.c $(TEST_DEPS) | $(B)
 	@set -e; for c in $(COMPILERS); do \
@@ -180,7 +188,8 @@ parity-small: | $(B)
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
-CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-math test-flags parity-small fuzz-regress test-namespace test-readme toc budget
+CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
+      test-flags parity-small fuzz-regress test-namespace test-readme toc budget-code
 CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
@@ -377,6 +386,9 @@ toc:
 budget: | $(B)
 	@CC=gcc sh tests/budget.sh $(B)/budget
 
+budget-code: | $(B)
+	@sh tests/budget.sh $(B)/budget code
+
 ## format: apply .clang-format to every C file
 format:
 	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/fuzz/*.c tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
@@ -385,10 +397,10 @@ format:
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU) $(B)/wasm:
+$(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench \
-        bench-peer bench-watch bench-wasm test-wasm test-digest toc budget deps format clean
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What including sampling.h costs: seconds of the compiler, bytes of code. Usage: budget.sh DIR
+# What including sampling.h costs: seconds of the compiler, bytes of code. Usage: budget.sh DIR [code]
+# With `code` only the bytes, which are the same on a busy machine.
 # Times are the compiler's own (user time, the best of three), at -O2 with $CC (gcc: the limits are meant for gcc 12). A
 # slow or busy machine has more time: a made-up program is compiled by turns with the header, and where that takes longer
 # than it did on the machine that the limits come from, they grow by as much. Bytes of code are exact.
@@ -10,6 +11,12 @@ mkdir -p "$dir"
 printf '#include "sampling.h"\n' > "$dir/include.c"
 printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling.h"\n' > "$dir/core.c"
 printf '#define SAMPLING_KV\n#include "%s/core.c"\n' "$PWD/$dir" > "$dir/all.c"
+
+if [ "${2:-}" = code ]; then
+    "$CC" -std=c11 -O2 -I. -c "$dir/core.c" -o "$dir/core.o"
+    size "$dir/core.o" | awk 'NR == 2 { printf "budget: %d bytes of code, at most 200000\n", $1; exit $1 > 200000 }'
+    exit
+fi
 
 # 250 functions with loops and switches, which no change of the header changes
 awk 'BEGIN {

@@ -19,6 +19,10 @@ valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
+lld                      command -v wasm-ld || ls /usr/lib/llvm-*/bin/wasm-ld
+wasi-libc                test -e /usr/lib/wasm32-wasi/libc.a
+libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
+nodejs                   command -v node
 EOF
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
