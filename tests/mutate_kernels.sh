@@ -34,7 +34,7 @@ fused|avx2|V(fold)|the second line is left out|s/i = j + m/i = j + 2 * m/
 fused|avx512|V(collect)|> instead of >=|s/V(lt_and)(V(ge)(one, lo), one, hi)/V(lt_and)(V(ge)(one, lo), lo, one)/
 fused|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)i/(uint32_t)i/
 fused|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)end)/
-fused|sse2|V(count)|a vector left out|s/SAMPI_EACH count/for (int k = 0; k < 3; k++) count/
+fused|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; k++) count/
 fused|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fused|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fused|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
