@@ -30,7 +30,7 @@ fused|avx512|V(sweep_add)|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 fused|sse2|V(sweep_add)|half of the sums lost|s/z\[k % 2\] += p\[k\]/z[0] += k % 2 ? z[1] : p[k]/
 fused|avx2|V(widen_sum)|one sum twice|s/v\[0\] + v\[1\]/v[0] + v[0]/
 fused|avx512|V(moments)|squares of half the lanes|s/square\[k % 2\] = V(fma)/if (k < 2) square[k % 2] = V(fma)/
-fused|avx2|V(fold)|the second line is left out|s/i = j + m/i = j + 2 * m/
+fused|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
 fused|avx512|V(collect)|> instead of >=|s/V(lt_and)(V(ge)(one, lo), one, hi)/V(lt_and)(V(ge)(one, lo), lo, one)/
 fused|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)i/(uint32_t)i/
 fused|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)end)/
