@@ -1,5 +1,5 @@
 #!/bin/sh
-# Are test_fused.c and test_batch.c any good? Break one thing of sampling.h at a time, in a copy, and see that the test
+# Are test_fused.c, test_batch.c and test_isa.c any good? Break one thing of sampling.h at a time, in a copy, and see that the test
 # fails: the reference, the one body of the kernels (with one instruction set each), and the operations of each set's
 # vocabulary. WebAssembly's are left out here; what it shares with sse2 and generic is not.
 # Usage: mutate_kernels.sh [DIR]
@@ -38,7 +38,7 @@ fused|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; 
 fused|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fused|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fused|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
-fused|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
+isa|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
 fused|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
 fused|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
 fused|avx512|V(probs)|masked elements are kept|s/-FLT_MAX/-INFINITY/
@@ -104,12 +104,15 @@ build() {
     cp "$2" "$dir/copy/sampling.h"
     cp "tests/test_$1.c" "$dir/copy/tests/"
     cp tests/fuzz/case.h "$dir/copy/tests/fuzz/"
+    cp tests/test.h "$dir/copy/tests/"
+    lib=
+    [ "$1" != isa ] || lib=-lcmocka
     if [ "${4:-}" = neon ]; then
         # shellcheck disable=SC2086
         "$arm64_cc" $flags -static "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
     else
         # shellcheck disable=SC2086
-        "$cc" $flags ${4:-} "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
+        "$cc" $flags ${4:-} "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread $lib
     fi
 }
 

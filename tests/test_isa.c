@@ -102,6 +102,36 @@ static void others_are_refused(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+/* ---- exact sums ---- */
+
+/* Weights next to the middle between two integers: a set without fma must see that it is in doubt. In a flat row near
+   the maximum about one of 4,000 lanes would be wrong without. */
+static void exact_kernels_agree_to_the_last_bit(void **state)
+{
+    enum { FLAT = 200003 };
+    static float row[FLAT], p[FLAT + 16], want_p[FLAT + 16];
+    static uint64_t w[FLAT + 16], want_w[FLAT + 16];
+    test_rng rng = test_rng_make(3);
+    (void)state;
+    for (size_t i = 0; i < FLAT; i++) row[i] = (float)(10.0 * test_uniform(&rng) * test_uniform(&rng));
+    assert_ok(samp_isa_force("scalar"));
+    sampi_sums want = { 10.0f, 0, 0, 0, 0 };
+    sampi_use()->weights(row, FLAT, 10.0f, want_w);
+    sampi_use()->probs(row, FLAT, 10.0f, 1e17, want_p);
+    sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &want);
+    for (int i = 1; samp_isa_list(i); i++) {
+        sampi_sums sums = { 10.0f, 0, 0, 0, 0 };
+        assert_ok(samp_isa_force(samp_isa_list(i)));
+        sampi_use()->weights(row, FLAT, 10.0f, w);
+        sampi_use()->probs(row, FLAT, 10.0f, 1e17, p);
+        sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &sums);
+        assert_memory_equal(w, want_w, FLAT * sizeof *w);
+        assert_memory_equal(p, want_p, FLAT * sizeof *p);
+        assert_true(sums.n == want.n && sums.z == want.z && sums.s == want.s && sums.above == want.above);
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 /* ---- forcing while sampling ---- */
 
 static samp_sampler *make_chain(int i)
@@ -202,6 +232,7 @@ int main(void)
         cmocka_unit_test(the_list_names_those_offered),
         cmocka_unit_test(those_offered_can_be_forced),
         cmocka_unit_test(others_are_refused),
+        cmocka_unit_test(exact_kernels_agree_to_the_last_bit),
         cmocka_unit_test(a_change_between_two_tokens_changes_nothing),
         cmocka_unit_test(several_threads_force_and_sample),
     };
