@@ -1568,7 +1568,7 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 #define SAMPI_OP       SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
-#define SAMPI_EACH     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
 #define SAMPI_PARTS    (SAMPI_W == 4 ? 4 : 2)                     /* vectors of a line, or of two */
 #define SAMPI_ROWS     (SAMPI_W == 16 ? 8 : SAMPI_W)              /* lines, or pairs of them, whose maxima make one */
 #define SAMPI_VECTOR(type, ...)                                                                                      \
@@ -2095,7 +2095,7 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
 
 /* ================================================================================================== >>passes
    The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
-   stage over these (SAMPI_EACH), so that a step need not wait for the one before it. Rows that do not fill the last
+   stage over these (SAMPI_FOUR), so that a step need not wait for the one before it. Rows that do not fill the last
    four are filled up with masked elements. A new kernel is a line of the contract, a reference in >>scalar, a function
    here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
    there. */
@@ -2208,16 +2208,16 @@ SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
     V(f) d[4], t[4], f[4], p[4];
-    SAMPI_EACH d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_EACH t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_EACH f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_EACH p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_EACH p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_EACH p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
-    SAMPI_EACH
+    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    SAMPI_FOUR
     {
         z[k % 2] += p[k];
         s[k % 2] = V(fma)(-p[k], d[k], s[k % 2]);
@@ -2240,8 +2240,8 @@ SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, doubl
         V(f) l[4], zs[2] = { V(all)(0.0f), V(all)(0.0f) }, ss[2] = { zs[0], zs[0] };
         for (; i < end; i += 4 * SAMPI_W) {
             V(take)(x + i, end - i, 4, l);
-            SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
-            SAMPI_EACH l[k] = V(stay)(l[k] * vr);
+            SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+            SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
             V(sweep_add)(l, vmax, zs, ss);
         }
         z_all += V(widen_sum)(zs);
@@ -2261,7 +2261,7 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
         V(f) v[4], sum[2] = { V(all)(0.0f), V(all)(0.0f) }, square[2] = { sum[0], sum[0] };
         for (; i < end; i += 4 * SAMPI_W) {
             V(take)(x + i, end - i, 4, v);
-            SAMPI_EACH
+            SAMPI_FOUR
             {
                 V(m) in = V(ge)(v[k], low);
                 v[k] = V(keep)(in, v[k] - vp);
@@ -2298,7 +2298,7 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
         V(f) v[4];
         V(m) in[4];
         V(take)(x + i, end - i, 4, v);
-        SAMPI_EACH in[k] = V(ge)(v[k], lo);
+        SAMPI_FOUR in[k] = V(ge)(v[k], lo);
         if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
         for (; i < end; i += SAMPI_W) {
             V(f) one = V(next)(x + i, end - i);
@@ -2334,7 +2334,7 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
     V(f) v[4];
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
-        SAMPI_EACH count[k % 2] = V(tally)(count[k % 2], V(ge)(v[k], lo));
+        SAMPI_FOUR count[k % 2] = V(tally)(count[k % 2], V(ge)(v[k], lo));
     }
     return V(total)(count[0] + count[1]);
 }
@@ -2346,19 +2346,19 @@ SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
     V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
-    SAMPI_EACH d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
-    SAMPI_EACH s[k] = V(fmad)(d[k], log2e, shift);
-    SAMPI_EACH f[k] = V(fmad)(d[k], log2e, shift - s[k]);
-    SAMPI_EACH e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
-    SAMPI_EACH e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
-    SAMPI_EACH e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
-    if (!SAMPI_FUSED) SAMPI_EACH doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
+    SAMPI_FOUR d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
+    SAMPI_FOUR s[k] = V(fmad)(d[k], log2e, shift);
+    SAMPI_FOUR f[k] = V(fmad)(d[k], log2e, shift - s[k]);
+    SAMPI_FOUR e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
+    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
+    SAMPI_FOUR e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
+    if (!SAMPI_FUSED) SAMPI_FOUR doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
 }
 
@@ -2393,7 +2393,7 @@ SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(q) * w, V(q) * 
     const V(d) one = V(alld)(SAMPI_INT);
     V(d) d[4], e[4];
     V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
-    SAMPI_EACH
+    SAMPI_FOUR
     {
         V(d) y = V(fmad)(e[k], V(alld)((double)SAMPI_ONE), one), t = y;
         w[k] = (V(q))y - (V(q))one;
@@ -2417,7 +2417,7 @@ SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, false, v, s);
-        SAMPI_EACH if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, v[k]);
+        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, v[k]);
     }
 }
 
@@ -2429,7 +2429,7 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(q) doubt = V(exps)(l, vmax, d, e);
-        SAMPI_EACH e[k] = e[k] / vz;
+        SAMPI_FOUR e[k] = e[k] / vz;
         for (int k = 0; k < 2; k++) out[k] = V(narrow)(e[2 * k], e[2 * k + 1]);
 #if !SAMPI_FUSED /* e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
         const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
@@ -2480,9 +2480,9 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
         for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
         V(exact)(l, max, with_s, w, ws);
-        SAMPI_EACH z += w[k];
-        if (with_s) SAMPI_EACH s += ws[k];
-        if (with_above) SAMPI_EACH above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
+        SAMPI_FOUR z += w[k];
+        if (with_s) SAMPI_FOUR s += ws[k];
+        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
     }
     sums->n += V(total)(count);
     sums->z += V(hsumq)(z);
@@ -2511,11 +2511,11 @@ SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, 
     V(f) v[4], t[4];
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
-        SAMPI_EACH V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
-        SAMPI_EACH t[k] = V(stay)(v[k] * r);
-        SAMPI_EACH t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
-        SAMPI_EACH i4[k] = V(trunc)(t[k]);
-        SAMPI_EACH
+        SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+        SAMPI_FOUR t[k] = V(stay)(v[k] * r);
+        SAMPI_FOUR t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
+        SAMPI_FOUR i4[k] = V(trunc)(t[k]);
+        SAMPI_FOUR
         {
             V(i) minus = V(chord)(i4[k]);
             if (all)
@@ -2603,7 +2603,7 @@ static bool sampi_isa_works(const char *name)
     const unsigned avx2 = 1u << 3 | 1u << 5 | 1u << 8;                 /* leaf 7 ebx: bmi avx2 bmi2 */
     const unsigned avx512 = 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31; /* leaf 7 ebx: f dq bw vl */
     unsigned a, b, c, d, low, high;
-    if (strncmp(name, "avx", 3) != 0) return true; /* the others are what the compiler may use anyway */
+    if (strcmp(name, "avx2") != 0 && strcmp(name, "avx512") != 0) return true; /* what the compiler may use anyway */
     if (!__get_cpuid(1, &a, &b, &c, &d) || (c & basic) != basic) return false;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0)); /* xmm ymm, opmask zmm */
     if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & avx2) != avx2 || (low & 0x06) != 0x06) return false;

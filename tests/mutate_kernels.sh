@@ -1,5 +1,5 @@
 #!/bin/sh
-# Are test_fast.c and test_batch.c any good? Break one thing of sampling.h at a time, in a copy, and see that the test
+# Are test_fast.c, test_batch.c and test_math.c any good? Break one thing of sampling.h at a time, in a copy, and see that the test
 # fails: the reference, the one body of the kernels (with one instruction set each), and the operations of each set's
 # vocabulary. WebAssembly's are left out here; what it shares with sse2 and generic is not.
 # Usage: mutate_kernels.sh [DIR]
@@ -10,7 +10,7 @@ mkdir -p "$dir/copy/tests"
 cc=${CC:-cc}
 arm64_cc=${ARM64_CC:-aarch64-linux-gnu-gcc}
 qemu=${QEMU:-qemu-aarch64}
-flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE -DSAMP_TEST_PLAIN"
+flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE"
 
 # test | instruction set, none for what all share | function | what is wrong with it | sed's s command, within that function only: for an
 # operation of the vocabulary, in that set's part of it if it has the operation, else where it is shared
@@ -30,15 +30,15 @@ fast|avx512|V(sweep_add)|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 fast|sse2|V(sweep_add)|half of the sums lost|s/z\[k % 2\] += p\[k\]/z[0] += k % 2 ? z[1] : p[k]/
 fast|avx2|V(widen_sum)|one sum twice|s/v\[0\] + v\[1\]/v[0] + v[0]/
 fast|avx512|V(moments)|squares of half the lanes|s/square\[k % 2\] = V(fma)/if (k < 2) square[k % 2] = V(fma)/
-fast|avx2|V(fold)|the second line is left out|s/i = j + m/i = j + 2 * m/
+fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
 fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(V(ge)(one, lo), one, hi)/V(lt_and)(V(ge)(one, lo), lo, one)/
 fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)i/(uint32_t)i/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)end)/
-fast|sse2|V(count)|a vector left out|s/SAMPI_EACH count/for (int k = 0; k < 3; k++) count/
+fast|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; k++) count/
 fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
-fast|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
+math|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
 fast|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
 fast|avx512|V(probs)|masked elements are kept|s/-FLT_MAX/-INFINITY/
@@ -104,12 +104,17 @@ build() {
     cp "$2" "$dir/copy/sampling.h"
     cp "tests/test_$1.c" "$dir/copy/tests/"
     cp tests/*.h "$dir/copy/tests/"
+    mkdir -p "$dir/copy/tests/data"
+    cp tests/data/*.h "$dir/copy/tests/data/"
+    lib=
+    plain=-DSAMP_TEST_PLAIN
+    [ "$1" != math ] || lib=-lcmocka plain=
     if [ "${4:-}" = neon ]; then
         # shellcheck disable=SC2086
-        "$arm64_cc" $flags -static "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
+        "$arm64_cc" $flags $plain -static "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
     else
         # shellcheck disable=SC2086
-        "$cc" $flags ${4:-} "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread
+        "$cc" $flags $plain ${4:-} "$dir/copy/tests/test_$1.c" -o "$3" -lm -pthread $lib
     fi
 }
 

@@ -919,6 +919,34 @@ static void test_draw_at_the_edges(void **state)
     expect_draw(5000, 151820403, 0);
 }
 
+/* Weights next to the middle between two integers: a set without fma must see that it is in doubt. In a flat row near
+   the maximum about one of 4,000 lanes would be wrong without. */
+static void test_exact_kernels_agree(void **state)
+{
+    enum { FLAT = 200003 };
+    static float row[FLAT], p[FLAT + 16], want_p[FLAT + 16];
+    static uint64_t w[FLAT + 16], want_w[FLAT + 16];
+    source rng = source_stream(3);
+    (void)state;
+    for (size_t i = 0; i < FLAT; i++) row[i] = (float)(10.0 * uniform(&rng) * uniform(&rng));
+    assert_ok(samp_isa_force("scalar"));
+    sampi_sums want = { 10.0f, 0, 0, 0, 0 };
+    sampi_use()->weights(row, FLAT, 10.0f, want_w);
+    sampi_use()->probs(row, FLAT, 10.0f, 1e17, want_p);
+    sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &want);
+    for (int i = 1; samp_isa_list(i); i++) {
+        sampi_sums sums = { 10.0f, 0, 0, 0, 0 };
+        assert_ok(samp_isa_force(samp_isa_list(i)));
+        sampi_use()->weights(row, FLAT, 10.0f, w);
+        sampi_use()->probs(row, FLAT, 10.0f, 1e17, p);
+        sampi_use()->sums(row, FLAT, 1.0f, 10.0f, 9.5f, true, &sums);
+        assert_memory_equal(w, want_w, FLAT * sizeof *w);
+        assert_memory_equal(p, want_p, FLAT * sizeof *p);
+        assert_true(sums.n == want.n && sums.z == want.z && sums.s == want.s && sums.above == want.above);
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -937,6 +965,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_128_bits),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
+        cmocka_unit_test(test_exact_kernels_agree),
         cmocka_unit_test(test_sigma),
         cmocka_unit_test(test_draw),
         cmocka_unit_test(test_proposals),
