@@ -117,7 +117,8 @@ static void the_list_has_those_offered(void **state)
     assert_null(samp_isa_list(n));
     assert_null(samp_isa_list(n + 1));
     assert_null(samp_isa_list(-1));
-/* ---- exact sums ---- */
+    assert_ok(samp_isa_force(NULL));
+}
 
 /* ---- forcing while sampling ---- */
 
