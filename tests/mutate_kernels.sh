@@ -41,7 +41,7 @@ fused|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
 isa|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
 fused|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
 fused|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
-isa|avx512|V(probs)|one half twice|s/e\[2 * k + 1\])/e[2 * k])/
+isa|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
 fused|avx2|V(mass)|the tail lacks its upper half|s/if (n - i > half)/if (n - i > half + 1)/
 fused|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
 isa|avx512|V(sums)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
