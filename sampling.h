@@ -878,7 +878,11 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
 
-/* ==================================================================================================== >>impl */
+/* ==================================================================================================== >>impl
+   The ground of all that follows: what the compiler and the machine must be, what is refused because it would change
+   tokens, which instruction sets are compiled, and the few tricks that keep a compiler from being too clever. Nothing
+   here does anything yet. From here on the file is compiled once, where SAMPLING_IMPLEMENTATION is, but for >>vectors
+   and >>passes, which it includes itself for. */
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
 #define SAMPI_ONCE
 
@@ -898,6 +902,7 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #define SAMP_FREE(p)   free(p)
 #endif
 
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose. */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
     defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
 #error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
@@ -906,6 +911,7 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
 #endif
 
+/* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
 #ifdef __cplusplus
 #define SAMPI_STATIC_ASSERT(cond, text) static_assert(cond, text)
 #else
@@ -946,7 +952,13 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_WASM 0
 #endif
+/* Vectors as the compiler has them pay where it has registers for them: not under WebAssembly without its SIMD, where
+   they take twice as long as scalar. */
+#if defined(__wasm__)
+#define SAMPI_GENERIC 0
+#else
 #define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#endif
 
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
@@ -987,6 +999,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_OPAQUE_SCALAR(x) SAMPI_OPAQUE(x)
 #endif
 
+/* A product that a sum follows goes through one of these. */
 static float sampi_roundf(float product)
 {
     SAMPI_OPAQUE_SCALAR(product);
@@ -998,6 +1011,7 @@ static double sampi_round(double product)
     return product;
 }
 
+/* The bits of a double, and back: how weights become integers, and powers of two doubles. */
 static uint64_t sampi_bits(double x)
 {
     uint64_t u;
@@ -1011,7 +1025,11 @@ static double sampi_from_bits(uint64_t u)
     return x;
 }
 
-/* ===================================================================================================== >>rng */
+/* ===================================================================================================== >>rng
+   The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
+   repeated, skipped or done elsewhere (sampi_random makes the counter). mt19937 is a state of 2.5 KB in the sampler
+   that draws, for llama.cpp's tokens: every output taken moves it, so it must be asked exactly as often as libstdc++
+   asks its own. */
 
 /* Philox4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"): counter [4], key [2] -> out [4].
    */
@@ -1037,6 +1055,7 @@ typedef struct sampi_mt {
     uint64_t drawn; /* outputs since the seed: what undoing a draw needs */
 } sampi_mt;
 
+/* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
 static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
@@ -1045,6 +1064,7 @@ static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
     mt->drawn = 0;
 }
 
+/* The next output; 624 new words are made when the last are used up. */
 static uint32_t sampi_mt_next(sampi_mt *mt)
 {
     if (mt->next == 624) {
@@ -1423,7 +1443,10 @@ typedef struct sampi_kernels {
 #define SAMPI_SWEEP_ROUNDING 2e-6
 #define SAMPI_SWEEP_SLOPE    1.5e-7 /* per nat of the mean of |ref - l| under e^(l - ref) */
 
-/* ================================================================================================== >>scalar */
+/* ================================================================================================== >>scalar
+   The kernels one element at a time: the reference that >>kernels' contract is read against and the others are tested
+   against, and what runs where nothing else does. Written to be read, so it calls >>math and no tricks; with libm's
+   fma, which is slow where the CPU has none. Behind it the other sets are compiled, by including this file. */
 
 static size_t sampi_fetch_scalar(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
                                  float *out)
@@ -2561,7 +2584,10 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 #if defined(SAMPI_ONCE) && !defined(SAMPI_PASS) && !defined(SAMPI_TWICE)
 #define SAMPI_TWICE
 
-/* ================================================================================================ >>dispatch */
+/* ================================================================================================ >>dispatch
+   Which kernels are used: all that were compiled stand in a table, the best one last; at the first use the last one
+   that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
+   between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
 #define SAMPI_KERNELS(isa)                                                                                           \
     {                                                                                                                \
@@ -2617,6 +2643,7 @@ static bool sampi_isa_works(const char *name)
 /* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
 static const sampi_kernels *sampi_chosen;
 
+/* The kernels in use. A load and a branch after the first time. */
 static const sampi_kernels *sampi_use(void)
 {
     const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
@@ -2636,6 +2663,7 @@ SAMP_API const char *samp_isa_list(int i)
     return NULL;
 }
 
+/* NULL forgets the choice, and the next use makes it anew. */
 SAMP_API int samp_isa_force(const char *name)
 {
     if (!name) {
