@@ -3189,8 +3189,8 @@ typedef struct sampi_io sampi_io;   /* >>state */
      step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
      flags    below
      off      of a sampler s: do its values switch it off?
-     hooks    what it has beyond numbers
-     apply    its meaning, step by step; then the same in llama.cpp's arithmetic
+     hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
+     apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
@@ -3262,6 +3262,8 @@ typedef struct sampi_io sampi_io;   /* >>state */
       NULL, NULL, NULL)
 /* clang-format on */
 
+/* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
+   is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -3269,6 +3271,8 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
+/* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
+   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
 enum {
     SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
     SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
@@ -3283,12 +3287,12 @@ enum {
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler is
-     to
-                be made of it; else what takes a walk over the vocabulary is left out
-     build      fill the parts of a new sampler
+     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler
+                is to be made of it; else what takes a walk over the vocabulary is left out
+     build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
      settings   the parts' share of the fingerprint
-     accept     a token was chosen;  reset: the state as new
+     accept     a token was chosen; can't fail, since others may have been told already
+     reset      the state as new: when a sampler is made, and by samp_reset
      state      the state to bytes, or back (>>state)
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
                 only the chain's samp_prev tells what was accepted */
@@ -3318,9 +3322,13 @@ typedef struct sampi_traits {
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
-/* ---- the record ---- */
+/* ---- the record ----
+   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
+   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
 
-/* What apply may change; kept before each call, put back if it fails. */
+/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
+   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
+   token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
     samp_token pending; /* adaptive_p: the token selected last, -1 = none */
@@ -3352,6 +3360,8 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
+   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
     sampi_sampler **item; /* [n], room for cap */
     int32_t n, cap;
@@ -3378,6 +3388,10 @@ typedef struct sampi_work {
     sampi_change *change;       /* changed logits of a dense row */
 } sampi_work;
 
+/* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
+   status, but of a chain). now, position, perf, n_edits and work move with draws; the windows (ring) and the average
+   in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes, and
+   of sampi_clone_chain, which does not. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -3450,6 +3464,8 @@ struct sampi_sampler {
    The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
    of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
 
+/* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
+   type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
@@ -3464,6 +3480,8 @@ enum {
     SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
 };
 
+/* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
+   bytes (sampi_from_params). A kind without fields, such as greedy, has no row here. */
 typedef struct sampi_field {
     sampi_kind kind;
     sampi_type type;
@@ -3487,6 +3505,8 @@ typedef struct sampi_field {
     { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
+/* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
+   fingerprint takes them in this order too, so a row must not move among the others of its kind. */
 static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
@@ -3540,7 +3560,8 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
-/* As a double, which holds floats and int32 exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+/* For checks and for the text of samp_describe. As a double, which holds floats and int32 exactly; a SAMPI_SIZE
+   only roughly, enough to compare with 1. */
 static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 {
     const char *at = (const char *)s + f->at;
@@ -3555,7 +3576,8 @@ static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
-/* Write the default of a field to where it stands, in a sampler or in samp_params. */
+/* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
+   (samp_default_params). So both have the same defaults. */
 static void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
@@ -3570,22 +3592,28 @@ static void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- the record's parts, and its owners ---- */
 
-/* Part i, to read or to write: whoever has the sampler has its parts. */
+/* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
+
+/* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
+
+/* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* Every public function that changes s calls this first. s has changed, and so have the chains it is in; these may have
-   members at work in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as
-   the number stays. */
+/* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
+   counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
+   several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays; a forgotten call would let it draw from old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
 }
 
-/* A number that no sampler of this process had before. */
+/* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
+   freed sampler's may come again. Atomic, since samplers may be made in several threads. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
@@ -3595,16 +3623,20 @@ static size_t sampi_next_serial(void)
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
    but there always, since samp_set_rng must not allocate. */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+
+/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* The random source back to the seed. Philox has no state but the position. */
+/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
+   position; an mt19937 that is not in use is left unseeded, as seeding costs 624 steps. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
-/* All state as in a new sampler: what samp_reset and the making have in common. */
+/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
+   goes to a chain's members itself. */
 static void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -3614,9 +3646,13 @@ static void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* ---- making: a sampler is described in a local record t, checked, then moved to the heap ---- */
+/* ---- making ----
+   A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
+   never returned: a constructor gives a sampler even then, which carries the error (samp_status) and does nothing, so
+   that a caller may build a whole chain and ask once. */
 
-/* A record with every field at its default. */
+/* A record with every field at its default: what each constructor, and a record from samp_params, begins with. A
+   field that samp_params has not, or a constructor does not take, stays so. */
 static sampi_sampler sampi_blank(sampi_kind kind)
 {
     sampi_sampler t;
@@ -3628,8 +3664,8 @@ static sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails decides,
-   as samp_status promises one field. */
+/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails
+   decides, as samp_status promises one field. Called by all checks of a record. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -3637,7 +3673,9 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Do its values switch it off? As the rows of the table say. */
+/* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
+   s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
+   breakers. Reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
@@ -3650,8 +3688,10 @@ static bool sampi_is_off(const sampi_sampler *s)
     return false;
 }
 
-/* All that can be wrong with a record, its parts' sizes, and whether it is off. `make`: a sampler is to be made of it,
-   so what takes a walk over the vocabulary is asked too; samp_check_params does without. */
+/* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
+   and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
+   takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
+   samp_check_params come here both, so they cannot disagree. */
 static void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -3670,8 +3710,9 @@ static void sampi_prepare(sampi_sampler *t, bool make)
 
 static const samp_sampler_i *sampi_builtin(void);
 
-/* The record t moves to the heap: one block with its parts behind it. A record with an error becomes a sampler too, one
-   that carries it and has no parts. NULL: no memory. */
+/* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
+   with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
+   custom samplers come here directly, for they have nothing to prepare. */
 static samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -3697,22 +3738,25 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* The end of every constructor. */
+/* The end of every constructor but the chain's, and of a step from samp_params. */
 static samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* ---- windows of accepted tokens ------------------------------------------------------------------------------ */
+/* ---- windows of accepted tokens ----
+   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before
+   >>logits, since chains and saved states use them as well. */
 
-/* The token `back` places ago, 0 = the newest. */
+/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Put x in, the newest. Returns the token that falls out, or -1 (of a window of 0, x itself). */
+/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
+   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -3741,13 +3785,14 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* Tokens and a number for each, sorted by token: list [n]. */
+/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token, made with count 0 if there is none. */
+/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
+   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -3760,9 +3805,10 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Change the logits of the tokens in a list, for penalties and dry: at once if they all stand at data[id], as in an
-   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
-   others. */
+/* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
+   data[id], as in an array that nobody has reordered, else by looking up each candidate. The list is sorted, so
+   the last id bounds the others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit
+   masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -5180,10 +5226,15 @@ static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* =============================================================================================== >>describe
-   What a sampler is, as text: names and fields come from the tables in >>sampler. No printf: the text must not depend
-   on a locale. */
+   What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
+   from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
+   text.
 
-/* Text that is written as far as there is room, and counted to its end. */
+   The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
+
+/* Text that is written as far as there is room, and counted to its end: buf [size], of which the last byte is kept
+   for the final 0, which samp_describe writes. size 0: nothing is written. The GPU's names and plans are made with it
+   too. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
@@ -5196,11 +5247,13 @@ static void sampi_put_char(sampi_text *t, char c)
     t->len++;
 }
 
+/* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
 static void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
+/* Digits come out from the last one, so they are turned around; 2^64 has 20. */
 static void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -5210,14 +5263,16 @@ static void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
+/* Negated as unsigned, which is right for INT64_MIN as well. */
 static void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by tens
-   may round the other way. */
+/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
+   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
+   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
 static void sampi_put_float(sampi_text *t, float value)
 {
     double x = fabs((double)value);
@@ -5247,7 +5302,9 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_i64(t, point - 1);
 }
 
-/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, and the seed of what draws. */
+/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
+   draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
+   mean nothing. */
 static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const char *between = "(";
@@ -5278,7 +5335,8 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!' error. */
+/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
+   error: then the name alone, and samp_status tells the rest. */
 static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -5296,6 +5354,8 @@ static void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
+/* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
+   empty chain is "logits" alone. */
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -5307,6 +5367,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
     return (int)t.len;
 }
 
+/* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
+   and no error: "ok". */
 SAMP_API const char *samp_strerror(int status)
 {
     switch (status) {
