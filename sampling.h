@@ -5383,10 +5383,17 @@ SAMP_API const char *samp_strerror(int status)
 /* ================================================================================================== >>params
    Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
    its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
-   filled by the same table, so samp_check_params asks the same questions without the heap. */
+   filled by the same table, so samp_check_params asks the same questions without the heap.
 
-/* ---- what the ranges of the fields don't say: arrays, windows, breakers ---- */
+   The one thing to know: a constructor reports no error. It is noted in the record, the sampler made of it carries
+   it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
 
+/* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
+   The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not
+   negative here; they write the record's part sizes and status (dry its window too), and read what the caller's pointers lead to. */
+
+/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
+   by -infinity is what the sampler is for. */
 static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -5402,6 +5409,7 @@ static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
+/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
 static void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -5411,7 +5419,9 @@ static void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. */
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
+   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
+   over the vocabulary, only if a sampler is to be made. */
 static void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -5435,7 +5445,10 @@ static void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
 }
 
-/* ---- constructors ---- */
+/* ---- constructors ----
+   All alike: a blank record, the arguments into it, sampi_init. They read nothing but their arguments and never fail
+   on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
+   chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
 
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
@@ -5486,7 +5499,7 @@ SAMP_API samp_sampler *samp_init_top_k(int32_t k)
     return sampi_init(&t);
 }
 
-/* All that cut by one number. */
+/* All that cut by one number: what p means is the kind's business, and the record is the same. */
 static samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -5581,6 +5594,8 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
     return sampi_init(&t);
 }
 
+/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
+   are not copied: *iface is the caller's, and must stay. */
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -5590,8 +5605,13 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
     return sampi_init(&t);
 }
 
-/* ---- chains from parameters ---- */
+/* ---- chains from parameters ----
+   samp_params is a flat struct, the samplers' records are not: the table of fields tells where each number goes, and
+   sampi_from_params knows the few things that are not numbers. Checking and building both go through it. */
 
+/* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
+   order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
+   value. */
 SAMP_API samp_params samp_default_params(void)
 {
     samp_params p;
@@ -5602,7 +5622,9 @@ SAMP_API samp_params samp_default_params(void)
     return p;
 }
 
-/* The record of a kind, as the parameters have it: not yet checked. */
+/* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
+   and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
+   for each step of a chain, and for the default order, which asks what is on. */
 static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
@@ -5629,7 +5651,8 @@ static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
     return t;
 }
 
-/* What selects the token. */
+/* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
+   and that before temp: so samp_chain_from_params promises it. For good parameters only. */
 static sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -5638,8 +5661,12 @@ static sampi_kind sampi_selector_of(const samp_params *p)
     return p->temp == 0.0f ? SAMPI_GREEDY : SAMPI_DIST;
 }
 
-/* ---- orders: samplers by name or letter ---- */
+/* ---- orders: samplers by name or letter ----
+   samp_params.order as a sequence of kinds, without a list of them: a walk (sampi_steps) yields one at a time, first
+   to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
+   can be ordered as soon as it has a row. All of this only reads the parameters. */
 
+/* Neither of the two ends with a 0: both are pieces of longer texts. */
 static bool sampi_same(const char *text, size_t n, const char *name, size_t n_name)
 {
     return n == n_name && !memcmp(text, name, n);
@@ -5659,6 +5686,8 @@ static sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
+/* The same for a letter. Kinds without one have 0 there, which an order can't contain; `letter` is asked all the
+   same, as 0 would find them. */
 static sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -5675,6 +5704,7 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
 static sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -5683,7 +5713,8 @@ static sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The default order is that of the table; a row that says so has a place in it only if the parameters switch it on. */
+/* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
+   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
 static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -5696,7 +5727,9 @@ static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
     return false;
 }
 
-/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. */
+/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. Then
+   the walk must end, for an empty name at the end of the text would come again for ever; samp_check_params stops
+   there, and sampi_add_steps gets orders that have been checked. */
 static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -5715,7 +5748,9 @@ static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
-/* All parameters, also those of samplers that this order leaves out. */
+/* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
+   have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
+   the first error. The heap is not touched. */
 SAMP_API int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -5740,13 +5775,16 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
     return bad.status;
 }
 
+/* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
+   says so. */
 static int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     return samp_chain_add(chain, sampi_init(&t));
 }
 
-/* The members of a chain whose parameters are good. */
+/* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
 static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -5757,6 +5795,9 @@ static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
 }
 
+/* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
+   NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
+   members. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -5783,7 +5824,9 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
    member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
    it back; accepting tells custom samplers first, since only they can refuse. */
 
-/* Does an apply use random numbers, so that the position moves? */
+/* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
+   draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
+   did, so that the position depends on the settings alone. */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -5791,7 +5834,9 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. */
+/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
+   draw, by sampi_apply and by the fast path; the GPU's host notes it where a draw may still fail. Writes now.drawn
+   and before. */
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -5799,6 +5844,8 @@ static void sampi_save_state(sampi_sampler *s)
     s->before = s->now;
 }
 
+/* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
+   The position is the caller's business. */
 static void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
@@ -5809,9 +5856,12 @@ static void sampi_restore_state(sampi_sampler *s)
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
-   each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
-   random counter. A custom sampler, and one that is off, counts for nothing. */
+/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
+   of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
+   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
+   the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
+   them, and the array is left half done. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -5832,14 +5882,16 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
-/* Is what was selected a token? UNSUPPORTED: no sampler of the chain selects. */
+/* Is what was selected a token? Before it is believed, since a custom sampler may have written any index, or a
+   later one may have masked it. UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The end of a draw: the position moves on, or after an error the state is what it was. */
+/* The end of a draw, on whatever path: the position of the outermost sampler moves on, or after an error the state
+   is what it was. Returns the status it was given. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -5849,7 +5901,8 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* One whole apply: all of it, or nothing of the samplers' state. */
+/* One whole apply: all of it, or nothing of the samplers' state. must_select: the caller wants a token (the draw
+   step by step), not just a changed array (samp_apply). */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
@@ -5858,6 +5911,8 @@ static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_s
     return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
+/* The array is checked before anything is counted as an edit or written, also for a chain whose first member is a
+   custom sampler, which would not check it. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int status = s && cur ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -5867,8 +5922,10 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
-/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in ones
-   have not changed. Those that are off are not told: what they had to learn is in the chain's prev. */
+/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in
+   ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev. Each
+   round is one call: samp_accept makes both, the GPU's host too. It writes prev of chains, and what the accept
+   hooks of members change. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -5882,6 +5939,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
+/* All that can fail comes before the first change of a built-in sampler: the status, then the round of custom
+   ones. The drawing functions end with it too, so on the CPU a token is accepted in one way only. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5903,6 +5962,8 @@ SAMP_API const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
+/* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
+   own leaves its members as they are. The workspace stays: it is no state. */
 SAMP_API void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5915,6 +5976,8 @@ SAMP_API void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
+/* The user's free gets a whole sampler, so it is called first. A built-in iface has none: parts lie in the block,
+   and a chain's members and arrays are freed here. */
 SAMP_API void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5936,8 +5999,12 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* ---- the chain itself ---- */
+/* ---- the chain itself ----
+   A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
+   chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
 
+/* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
+   two. */
 SAMP_API samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -5949,15 +6016,17 @@ SAMP_API samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* A chain keeps the first error that adding to it had. */
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_add to return. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory, for a
-   chain owns what it was given. */
+/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
+   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   carries along. */
 static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -5977,6 +6046,9 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
+   away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
+   source is set only if it differs, as samp_set_rng would put the position back. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
@@ -6007,6 +6079,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
+/* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -6019,10 +6092,13 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     return s;
 }
 
-/* ---- other parameters for a chain that is at work ---- */
+/* ---- other parameters for a chain that is at work ----
+   samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
+   that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
+   take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new are
-   paired by kind and ordinal. */
+/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
+   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
 static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
 {
     for (int32_t i = 0; i < c->u.chain.n; i++)
@@ -6030,13 +6106,15 @@ static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, i
     return NULL;
 }
 
-/* The tokens of a window, the oldest first, to a sampler's accept. */
+/* The tokens of a window, the oldest first, to a sampler's accept: its window may have another length, and what it
+   derives from it (counts) is right at once. */
 static void sampi_accept_window(sampi_sampler *s, const sampi_ring *ring, const samp_token *token)
 {
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
+/* From the old window; without one, from what the chain has accepted. */
 static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     if (old)
@@ -6045,6 +6123,7 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* As penalties; the new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     if (old)
@@ -6053,12 +6132,15 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
+   sampler of the same version it starts anew. */
 static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
     if (old) s->now = old->now;
 }
 
+/* The average, and the selection that is not accepted yet. */
 static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
@@ -6068,8 +6150,9 @@ static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *ol
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work. */
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not
+   been at work. Calls the kind's hook, and hands on the mt19937 if seed and source are the same; samp_chain_update
+   calls it for each new member. `old` is left as it is. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -6080,6 +6163,8 @@ static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sa
     s->now.drawn = old->now.drawn;
 }
 
+/* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
+   counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -6108,6 +6193,8 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
     return status;
 }
 
+/* Rows are independent: one that fails does not stop the others, and is left as it was. No chain with an error is
+   put into a row. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status)
 {
     int first = n_rows && (!rows || !params) ? SAMP_E_NULL : SAMP_OK;
@@ -6126,9 +6213,13 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
     return first;
 }
 
-/* ---- copying ---- */
+/* ---- copying ----
+   samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
+   is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
 
-/* By the user's clone, which returns a sampler of its own making. */
+/* By the user's clone, which returns a sampler of its own making. Without one, a sampler whose ctx is NULL has
+   nothing to copy but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it
+   carries too. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -6140,7 +6231,8 @@ static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     return sampi_new(&t);
 }
 
-/* Member by member; NULL, and nothing left behind, if memory runs out. */
+/* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
+   samp_chain_add would set them to the new chain's random source, which means back to the seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -6163,6 +6255,8 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
+/* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
+   way. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -6181,6 +6275,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     return &c->base;
 }
 
+/* Members' errors are found by looking, not copied: one that is removed takes its error along. */
 SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -6191,6 +6286,7 @@ SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
     return status;
 }
 
+/* All members, chains in chains too. The parts have room for an mt19937 already, so nothing can fail half way. */
 SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -6204,6 +6300,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
+/* From the last member on, since that is usually the one that selects. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -6215,6 +6312,7 @@ SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
 
 SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
 
+/* Of this sampler: a member's own is not used while it is in a chain. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
@@ -6223,6 +6321,7 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
+/* From the chain's own ring, which samp_accept fills whether a member listens or not. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -6232,6 +6331,7 @@ SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
     return n;
 }
 
+/* No token yet, or no chain: SAMP_E_EMPTY. */
 SAMP_API samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -6239,6 +6339,8 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
+/* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
+   chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -6254,6 +6356,8 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
+/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), by the sampler that the
+   user has called, in its own record; so a batch's threads never share them. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
