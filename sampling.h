@@ -4891,7 +4891,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
    than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
 
-/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. */
+/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
+   as they were: one that has been kept aside still has its p by them. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
@@ -4900,7 +4901,8 @@ typedef struct sampi_llama_sums {
    floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. */
+/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
+   adaptive_p needs it without p, which holds the old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -4908,7 +4910,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
     return sums;
 }
 
-/* llama_sampler_softmax_impl: p of all, after sorting or without. */
+/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
+   do, so p is written also where the canonical one leaves it (temp_ext). */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -4924,7 +4927,8 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* Of p as it stands. A p of 0 has no part in it (llama.cpp's entropy is NaN then). */
+/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
+   is NaN then). */
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
@@ -4949,7 +4953,9 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
     }
 }
 
-/* ---- truncation ---- */
+/* ---- truncation ----
+   From here on: what the table's rows name as apply_llama; sampi_run calls it. Each may write the candidates, the size
+   and `sorted`, as the one in >>truncation does. */
 
 /* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
    with std::pow's double. */
@@ -4984,10 +4990,12 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
+   it stands. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler. */
+/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
+   nothing. */
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -5005,7 +5013,8 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage). order->mean = the entropy, a float. */
+/* For sampi_sort, by typical. A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage).
+   order->mean = the entropy, a float. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
@@ -5049,7 +5058,8 @@ static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Its number is drawn before anything else, and even if p is 1. */
+/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
+   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
 static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -5063,9 +5073,11 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- temperature ---- */
+/* ---- temperature ----
+   Both scale in one place, which writes logits only; temp_ext leaves an order and p as well. */
 
-/* The first maximum in the order of the array, whatever its id. */
+/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
+   would take the smaller id of equal ones. */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -5074,7 +5086,8 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* A division, not a product, and no look at ties: `sorted` stays what it was. */
+/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
+   in the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -5085,13 +5098,15 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
+/* Without a range there is no entropy to find, hence no p and no order. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. */
+/* Dynamic temperature sorts, and leaves p of the new logits. The largest possible entropy is that of all
+   candidates, masked ones too. */
 static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta;
@@ -5114,7 +5129,9 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- selection ---- */
+/* ---- selection ----
+   They write cur->selected, which sampi_check_selected looks at afterwards, take their random numbers from part 0 of
+   their sampler, and change s->now as the canonical ones do. */
 
 /* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -5124,6 +5141,7 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
     return SAMP_OK;
 }
 
+/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
 static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -5131,7 +5149,8 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* One random number u: the first in array order at which the sum of p reaches u of the total. */
+/* One random number u: the first in array order at which the sum of p reaches u of the total. The sums are double,
+   of floats; p is divided in the end. */
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -5166,7 +5185,8 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
     return cur->size - 1;
 }
 
-/* The end of both mirostats, after their cuts: draw, and move mu. */
+/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
+   surprise is that among these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -5390,7 +5410,8 @@ SAMP_API const char *samp_strerror(int status)
 
 /* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
    The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not
-   negative here; they write the record's part sizes and status (dry its window too), and read what the caller's pointers lead to. */
+   negative here; they write the record's part sizes and status (dry its window too), and read what the caller's
+   pointers lead to. */
 
 /* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
    by -infinity is what the sampler is for. */
@@ -8484,7 +8505,8 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Of one set of log-probabilities that a row asks for. */
+/* Of one set of log-probabilities that a row asks for. A row's wishes are the row's status, like all that is wrong
+   with one row alone. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
@@ -8554,7 +8576,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. */
+/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. Rows
+   are handed out one at a time, as they cost very different times (one that goes step by step, many times another
+   one). A thread's number is below n, so each has a workspace of its own; what a row writes besides is its
+   sampler, which no other row has, and its places in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -8586,23 +8611,32 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
    members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
    so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again. */
+   derived (counts from a window) is not stored but made again.
+
+   The one thing to know: only when io->mode is SAMPI_READ may a function below write to the sampler. Then the same
+   bytes have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ---- */
+/* ---- fingerprint ----
+   A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
+   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint. A chain of checksums: order matters, and 0 counts. */
+/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
+   0 counts. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     uint64_t pair[2] = { *hash, x };
     *hash = sampi_checksum(pair, sizeof pair);
 }
+
+/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
-/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. */
+/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
+   field that only the making needs (SAMPI_PASSING) is left out. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     for (int integers = 0; integers < 2; integers++)
@@ -8618,7 +8652,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* The entries, behind their number, which is a field. */
+/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
 static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -8627,7 +8661,8 @@ static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
         sampi_mix_float(hash, bias[i].bias);
     }
 }
-/* The breakers as the vocabulary spells them. */
+/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
+   other tokens of them, with which a saved window would mean something else. */
 static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -8644,7 +8679,7 @@ static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
 
-/* Every member's settings, in order, and the length of prev. */
+/* Every member's settings, in order, and how many tokens prev may hold. */
 static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -8652,7 +8687,9 @@ static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
     for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
 }
 
-/* ---- fields ---- */
+/* ---- fields ----
+   Each function below takes one thing of a part, in any of the three directions: it writes it (or only counts its
+   bytes), checks that what stands there may be loaded, or loads it. The hooks call them in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
@@ -8664,7 +8701,8 @@ struct sampi_io {
     bool bad; /* once set, nothing more is looked at */
 };
 
-/* An integer of n bytes: x if it is to be written, else what stands there. */
+/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
+   byte first. Sets bad instead of reading behind the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -8679,21 +8717,24 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
+/* Any value is good: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* at least `least`, a token or -1 */
-static void sampi_io_token(sampi_io *io, samp_token *x, samp_token least)
+/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
+   know; samp_accept takes any token too. */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
-    io->bad |= y < least;
+    io->bad |= y < lowest;
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* in [lo, hi]; any value if lo is NaN */
+/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
+   NaN. By its bits, so it comes back exactly. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -8705,7 +8746,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: how many, then the oldest first. */
+/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
+   Loaded they stand from 0 on. Of penalties, dry and chains. */
 static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -8720,7 +8762,8 @@ static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
     r->head = n < r->cap ? n : 0;
 }
 
-/* How many outputs were drawn (that tells which is next), and the state they come from. */
+/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
+   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 {
     sampi_io_u64(io, &mt->drawn);
@@ -8731,7 +8774,9 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
     }
 }
 
-/* ---- the kinds ---- */
+/* ---- the kinds ----
+   The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
+   of fields; a kind with nothing to tell has no hook. */
 
 /* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
 static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
@@ -8745,7 +8790,7 @@ static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
     }
 }
 
-/* The sorted list of n tokens and how often each occurs -> its length. */
+/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
 static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -8766,6 +8811,7 @@ static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint
     return kept;
 }
 
+/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
 static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -8773,15 +8819,21 @@ static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
     if (io->mode == SAMPI_READ)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
+
+/* The window is all that dry has: its lists are made for each draw. */
 static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
 }
+
+/* mu, of both versions. */
 static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
+
+/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
 static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
     if (s->u.adaptive.target < 0.0f) return; /* plain dist */
@@ -8793,13 +8845,15 @@ static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
+/* prev, then the members' parts, in order. How many there are is in the fingerprint. */
 static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Nobody but its author knows what a custom sampler's context is. */
+/* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
+   loaded. Asked for the whole chain, before any byte is looked at. */
 static bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -8807,7 +8861,8 @@ static bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx;
 }
 
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. */
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
+   name stands for the kind, whose number may change. */
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -8819,7 +8874,8 @@ static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
-/* A sampler's part of the bytes, in whatever direction io goes. */
+/* A sampler's part of the bytes, in whatever direction io goes: for the sampler itself by sampi_io_all, for
+   members by sampi_chain_state. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -8828,6 +8884,7 @@ static void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
+/* Walks over all settings: once for each save and each load. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -8835,7 +8892,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* All but the checksum. */
+/* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
+   taken apart. */
 static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -8844,13 +8902,15 @@ static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* What speaks against keeping the state of s, or of one of its members. */
+/* What speaks against keeping the state of s, or of one of its members. NULL too, by samp_status: the three
+   functions below begin with it. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
+/* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
@@ -8859,6 +8919,7 @@ SAMP_API size_t samp_state_size(const samp_sampler *s)
     return io.at + 8;
 }
 
+/* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
@@ -8870,6 +8931,8 @@ SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
     return SAMP_OK;
 }
 
+/* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
+   through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
@@ -8887,7 +8950,8 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     return SAMP_OK;
 }
 
-/* ---- the table of >>sampler, now that all it names is there ---- */
+/* ---- the table of >>sampler, now that all it names is there ----
+   The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
 /* clang-format off */
 /*                                               prepare  build  settings  accept  reset  state  take_over */
@@ -8915,6 +8979,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 };
 /* clang-format on */
 
+/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
