@@ -9004,19 +9004,23 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
    The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
    defined; that is monotone in x, so comparing x is enough everywhere else. */
 
-#define SAMPI_DIGITS 2048
+#define SAMPI_DIGITS 2048 /* 11 bits, so three make a float; the sums of a pass are 32 KiB */
 
+/* What falls on one digit in a pass: how many elements, and their weights' sum. Both are kept, whichever is searched,
+   since the other one tells later how much lies above. */
 typedef struct sampi_digit {
     uint64_t mass;
     size_t n;
 } sampi_digit;
 
+/* What was described. Never written after it was made, so threads may share it. */
 struct samp_random_sample {
     samp_dtype result, probs;
     size_t n;
 };
 
-/* A row in which values are searched. */
+/* A row in which values are searched: the caller's, converted if need be, or the maxima of its lines. All functions
+   here get it const; the only thing they write through it is digit. */
 typedef struct sampi_ordered {
     const float *x; /* [n] no NaN */
     size_t n;
@@ -9025,24 +9029,29 @@ typedef struct sampi_ordered {
     sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
 } sampi_ordered;
 
-/* Where a search ended: at this key, with so much above it. */
+/* Where a search stands or has ended: at this key, with so much strictly above it. */
 typedef struct sampi_place {
     int32_t key;
     size_t n;
     uint64_t mass;
 } sampi_place;
 
-/* ---- weights ---- */
+/* ---- weights ----
+   The weight of an element, by the same two steps wherever it is taken: if two places rounded differently, the mass
+   that was searched would not be the mass that is found. */
 
 /* What exp is taken of, f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
+/* Of one element: where a search has ended, to count equal ones. The distance to the top is taken already, hence
+   the 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* The same of many: w [n + 16] of x [n], n <= 256. */
+/* The same of a tile, or of what was collected from one: w [n + 16] of x [n], n <= 256. The kernel writes up to 16
+   behind. */
 static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -9053,13 +9062,13 @@ static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n,
     sampi_use()->weights(y, n, 0.0f, w);
 }
 
-/* The length of the tile that begins at `at`: the last one may be shorter. */
+/* The length of the tile that begins at `at`: the last one may be shorter. at < n. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* The mass of the whole row, which top_p is a share of. */
+/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. Reads only. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -9071,9 +9080,13 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
     return total;
 }
 
-/* ---- searching a value ---- */
+/* ---- searching a value ----
+   sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
+   sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
+   into an index. */
 
-/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. */
+/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
+   maxima are 16 floats. Asked before a tile is read. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -9084,7 +9097,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 }
 
 /* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
-   step of sampi_op_find. */
+   step of sampi_op_find. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs
+   of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -9128,9 +9142,10 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those from
-   `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a digit 11.
-   */
+/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those
+   from `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a
+   digit 11. Writes row->digit and *at. Called for the k-th largest (by number) and for the sampled value (by
+   mass). */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -9150,7 +9165,8 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x; there are so many. */
+/* The index of the nth (1 = first) element equal to x; there are so many. That is what ends the loop. Called with
+   the value that a search has found, or with the top for the argmax, whose first occurrence is the smallest index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -9163,8 +9179,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight. The
-   lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. */
+/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight.
+   The lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. Of those
+   equal to the k-th only as many count as are among the k. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -9178,8 +9195,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's. Called
-   for what is not just the argmax: random, topp and temperature are above 0. */
+/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's.
+   Called for what is not just the argmax: random, topp and temperature are above 0. Of those equal to the value
+   found it takes as many as bring the mass to what is required, rounded up: w is not 0, for the value has brought
+   mass. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
@@ -9198,10 +9217,12 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
 }
 
-/* ---- the operator: types, workspace, call ---- */
+/* ---- the operator: types, workspace, call ----
+   What the user calls, and what stands between his types and a row of floats. Nothing is allocated in a run. */
 
-/* The logits as floats in out [n]; of f64 their distance to the largest, which keeps what f32 can of the differences.
-   NaN in other types shows in the maxima; of f64 it is told here. */
+/* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
+   what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a
+   difference would turn infinities into NaN. For rows that are not f32; an f32 row is read where it is. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -9219,7 +9240,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* How many indices a result can hold; 0: not an integer type. */
+/* How many indices a result can hold, up to the longest row that there may be; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -9235,7 +9256,8 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* Signed or not, an index has the same bytes. */
+/* The last step of a run. Signed or not, an index has the same bytes; by memcpy, so the result may have any
+   address. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
     uint8_t i8 = (uint8_t)index;
@@ -9261,6 +9283,7 @@ typedef struct sampi_op_layout {
 
 #define SAMPI_OP_ALIGN 64
 
+/* Of a described operator, so a size that was asked for stays right. The maxima are whole tiles of 16 lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -9272,7 +9295,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Types first: a size is large or small only for a type. */
+/* Types first: a size is large or small only for a type. By samp_random_sample_create only, so a run need not ask
+   again. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -9306,12 +9330,14 @@ SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
+/* There is nothing in it to free but itself. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }
 
-/* Of the settings of one call; nothing has been written yet. */
+/* Of the settings of one call; nothing has been written yet. Comparisons are written so that they fail for what is
+   not in the range, rather than hold for what is outside. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -9377,6 +9403,8 @@ typedef struct sampi_kv_rows {
     bool half; /* f16, else f32 */
 } sampi_kv_rows;
 
+/* A cache as it is: what the user sees, and behind it what only the functions below know. One block, whose
+   pointers never change (sampi_kv_layout). */
 typedef struct sampi_kv {
     samp_kv base;        /* must be first */
     samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
@@ -9387,7 +9415,9 @@ typedef struct sampi_kv {
 /* Every samp_kv is one, made by samp_kv_init. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
-/* ---- making ---- */
+/* ---- making ----
+   Parameters come in; out goes one block, in which nothing is allocated or moved any more. Checks and sizes are
+   functions of the parameters alone, so that a user may ask for them without a cache. */
 
 /* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
@@ -9399,16 +9429,21 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
+/* The two types that sampi_kv_store and sampi_kv_load know. */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+
+/* Bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
+/* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
+   parameters keep all sums far below 2^64. */
 static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
 }
 
-/* Of all layers' buffers: the order in which samp_kv_init lays them out is keys first, then values. */
+/* Of all layers' buffers, for samp_kv_size and for the check of the caller's memory: the order in which
+   samp_kv_init lays them out is keys first, then values. The layers must be checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
 {
     *k = *v = 0;
@@ -9442,8 +9477,10 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
+/* The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
+/* The number of layers comes first, as the arrays have that many elements, and no array is read that is NULL. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -9458,7 +9495,8 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* All of them. The memory comes last: its size is known only when the layers are good. */
+/* All of them. The memory comes last: its size is known only when the layers are good. Called by
+   samp_kv_check_params only. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     size_t k, v;
@@ -9476,7 +9514,7 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. */
+/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. *field is NULL if all is good. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -9490,13 +9528,14 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
+/* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     size_t k_bytes = 0, v_bytes = 0;
     samp_kv_params set;
     if (params) {
         set = *params;
-        set.memory = NULL; /* its size is what the caller wants to know */
+        set.memory = NULL;
         if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
     }
     if (k) *k = k_bytes;
@@ -9510,6 +9549,7 @@ typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
+/* Without rope there is nothing to turn, and no room for it. Cells have 16 bytes, so the parts stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -9535,7 +9575,7 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* All layers' keys, then all layers' values, as samp_kv_size counts them. */
+/* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
 static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
 {
     for (uint32_t i = 0; i < set->n_layer; i++)
@@ -9576,15 +9616,17 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     return &kv->base;
 }
 
+/* One block, so one free; memory of the caller's is the caller's. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
+/* By pos, which is -1 exactly if no sequence has the cell. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* The buffers are left alone: a free cell's keys are never read. */
+/* Also the end of samp_kv_init. The buffers are left alone: a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -9593,9 +9635,11 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
     kv->has_shift = kv->do_defrag = false;
 }
 
-/* ---- finding a slot ---- */
+/* ---- finding a slot ----
+   samp_kv_find_slot gives a batch its cells: checks, then a search, both reading only, then sampi_kv_take, which alone
+   writes. The search for a run is llama.cpp's, constants and all. */
 
-/* How many cells there are up to the last one in use. */
+/* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -9613,10 +9657,12 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The sequences that there are, as a set. */
+/* The sequences that there are, as a set: for the check of a batch, and for samp_kv_seq_rm of all. n_seq_max is 64
+   at most and 1 at least, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Take the smallest sequence out of a set that is not empty. */
+/* Take the smallest sequence out of a set that is not empty: so a loop over a set takes as many steps as it has
+   members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = __builtin_ctzll(*set);
@@ -9624,7 +9670,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Is a batch one, by itself? How its positions go on from the cache's is another matter: see sampi_kv_goes_up. */
+/* Is a batch one, by itself? Reads only; for a slot and for the mask. How its positions go on from the cache's is
+   another matter: see sampi_kv_goes_up. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -9647,8 +9694,9 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? One pass over the cells,
-   which looks at the batch's sequences only. */
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? Otherwise a sequence
+   could get two tokens at one position, and the mask would show each the other. One pass over the cells, which
+   looks at the batch's sequences only. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
@@ -9667,7 +9715,7 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* Where a search begins: cells before a far head are probably free. */
+/* Where a search begins: cells before a far head are probably free. The bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
@@ -9693,7 +9741,8 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 }
 
 /* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
-   [n_tokens] or NULL. */
+   [n_tokens] or NULL. Sets pos and seq of these cells (their delta is 0 already, as of all free ones), head and
+   used. The caller sets n. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -9724,7 +9773,9 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
     return SAMP_OK;
 }
 
-/* ---- operations on a sequence ---- */
+/* ---- operations on a sequence ----
+   They change sets, positions and deltas of cells, used and head: never a key or a value, and not n (sampi_kv_attend).
+   Each checks its arguments, then walks over all cells; there is no list of a sequence's cells to keep in step. */
 
 /* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
@@ -9736,7 +9787,7 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The same for a function without a range. */
+/* The same for a function without a range; the sequence alone decides. */
 static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
     int32_t p0 = -1, p1 = -1;
@@ -9746,12 +9797,14 @@ static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 /* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
+/* The same within a range: what copying, moving and dividing act on. */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Cell i is free again, and the next search begins no later. */
+/* Cell i is free again, and the next search begins no later. The only place that frees a cell, but for clearing
+   all and moving one. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -9759,7 +9812,8 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
     if (i < kv->head) kv->head = i;
 }
 
-/* Take the sequences out of a cell's set. */
+/* Take the sequences out of a cell's set, and free it if none is left: what samp_kv_seq_rm and samp_kv_seq_keep do
+   to each cell. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
     if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
@@ -9767,6 +9821,7 @@ static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
+/* A negative sequence is no bad one here, so the check gets 0 in its place, which there always is. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -9797,7 +9852,8 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* pos: where cell i moves to; below 0: out. Its keys stay as they are: delta says what they owe. */
+/* For samp_kv_seq_add and samp_kv_seq_div. pos: where cell i moves to; below 0: out, for all sequences that share
+   it. Its keys stay as they are: delta says what they owe. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -9834,7 +9890,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The position with the largest sign * position, so that -1 asks for the smallest. */
+/* The position with the largest sign * position, so that -1 asks for the smallest. -1 as the result: none. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;
@@ -9850,14 +9906,18 @@ static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
 
-/* ---- keys and values ---- */
+/* ---- keys and values ----
+   The buffers, through sampi_kv_rows, which knows type and layout. A caller's kernels write them directly
+   (samp_kv_keys, samp_kv_values); what is below serves those without, the shift, the holes and the states. */
 
-/* [2] a layer's keys and its values; NULL if there is no such layer. */
+/* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
+   below. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
+/* Good until samp_kv_free: buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9870,7 +9930,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Element i of a cell, in the buffer's type. By memcpy, for a saved state's rows are not aligned. */
+/* Write element i of a cell, in the buffer's type: f16 are rounded here. By memcpy: the buffer has no type of its
+   own, and the caller's kernels may have given it one. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -9882,6 +9943,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
+/* Read it; exact, for every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -9895,7 +9957,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* A cell's elements as they are, between rows of one type: at once if they stand together in both. */
+/* A cell's elements as they are, between rows of one type: at once if they stand together in both. What moves a
+   cell, saves and loads one; no rounding, so bytes stay bytes. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -9908,7 +9971,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell. */
+/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The const is taken off for both
+   directions: samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -9920,7 +9984,7 @@ static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
     return rows;
 }
 
-/* One cell's elements as f32, from x or to x [n]. */
+/* One cell's elements from f32, x [n]: of samp_kv_put. f32 buffers take them as they are. */
 static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -9930,6 +9994,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
         sampi_kv_copy(rows, cell, &floats, 0);
 }
 
+/* And to f32: of samp_kv_get. Writes x [n]. */
 static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -9939,7 +10004,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* Also the way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. */
+/* The way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. Which
+   token the cell has is not looked at, not even whether it has one. Nothing is written unless both arguments are
+   good. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9960,10 +10027,13 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
     return SAMP_OK;
 }
 
-/* ---- update: shifts, then holes ---- */
+/* ---- update: shifts, then holes ----
+   What the operations on sequences have put off: they only note it (delta and has_shift, do_defrag), and here the
+   buffers follow. samp_kv_update is the one caller; nothing allocates. */
 
-/* The angles of delta positions, to kv->turn. In double, by libm's cos and sin: keys are no tokens, and need not have
-   the same bits everywhere. */
+/* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
+   and their keys are not made anew. In double, by libm's cos and sin: keys are no tokens, and need not have the
+   same bits everywhere. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -9974,8 +10044,8 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once each.
-   */
+/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once
+   each, in place. Elements behind n_rot of a head carry no position and stay. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -9991,7 +10061,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Turn the keys of all cells with a delta, in all layers; then no cell has one. */
+/* Turn the keys of all cells with a delta, in all layers; then no cell has one. Without rope the deltas are only
+   forgotten. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
     int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
@@ -10008,14 +10079,15 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* More holes before the last cell in use than the threshold allows? */
+/* More holes before the last cell in use than the threshold allows? A threshold of 0 asks for nothing. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* A cell with its keys and values to a free one. */
+/* A cell with its keys and values to a free one: a step of sampi_kv_fill_holes. used stays, and who keeps indices
+   of cells must ask anew. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -10023,7 +10095,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
+/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. `hole`
+   only goes up, so it is one pass; behind it the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -10047,6 +10120,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
+/* Only a wish: cells move in samp_kv_update alone, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -10054,9 +10128,12 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* ---- the mask ---- */
+/* ---- the mask ----
+   What the model's attention gets of all this: cells are not in the order of their tokens, and hold several sequences,
+   so each token needs its own set. */
 
-/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. */
+/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. Writes the
+   caller's arrays only. pos <= its own makes it causal, and includes the token itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -10084,7 +10161,8 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads: it makes these words itself and compares. */
+/* What must be the same in the cache that loads: it makes these words itself and compares. Without rope its
+   settings don't matter, and are 0. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -10105,9 +10183,11 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
+/* Magic, version, types, rope and n_layer, then a word for each buffer: the default of the switch above. */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The state's size for n cells. */
+/* The state's size for n cells: head, n, pos and delta and the elements of each, the checksum. For
+   samp_kv_state_size, and to compare with before anything is written or read. */
 static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
 {
     size_t per_cell = 8;
@@ -10116,7 +10196,7 @@ static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* How many tokens a sequence has. */
+/* How many tokens a sequence has: n of its state. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -10124,13 +10204,14 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
+/* Of the sequence as it is now; 0 tells an unknown one, as an empty one has a head and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state. */
+/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
 static void sampi_kv_write(char **to, const void *from, size_t n)
 {
     memcpy(*to, from, n);
@@ -10145,7 +10226,8 @@ static uint32_t sampi_kv_word(const char *bytes, size_t i)
     return x;
 }
 
-/* The same rows as a state has them, at data: cells one behind the other, never transposed. */
+/* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
+   of both layouts, and sampi_kv_copy does for saving and loading. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -10156,7 +10238,7 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 }
 
 /* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
-   unturned. */
+   unturned. The cache is only read, and bytes are written only when they are known to fit. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -10209,7 +10291,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free if seq were gone. */
+/* How many cells would be free if seq were gone: those that are free, and those that it has alone. For
+   samp_kv_state_load, which must know before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -10218,7 +10301,8 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. */
+/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. A step of
+   samp_kv_state_load, which counts it in used. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
