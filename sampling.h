@@ -5471,6 +5471,7 @@ static void sampi_dry_prepare(sampi_sampler *t, bool make)
    on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
    chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
 
+/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
@@ -5490,6 +5491,8 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
     return sampi_init(&t);
 }
 
+/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
+   one number, the window (sampi_dry_prepare). */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
                                      size_t n_breakers)
@@ -5541,6 +5544,7 @@ SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
 
+/* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(SAMPI_XTC);
@@ -5551,6 +5555,8 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, 
     return sampi_init(&t);
 }
 
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made; its range stays 0, its
+   exponent 1. */
 SAMP_API samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
@@ -5567,6 +5573,7 @@ SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponen
     return sampi_init(&t);
 }
 
+/* It has no numbers, nor has greedy: their records are blank. */
 SAMP_API samp_sampler *samp_init_softmax(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
@@ -5586,6 +5593,8 @@ SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
     return sampi_init(&t);
 }
 
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
@@ -5597,6 +5606,7 @@ SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float 
     return sampi_init(&t);
 }
 
+/* Of the same record as version 1; n_vocab and m stay 0, and only the fingerprint has them. */
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
@@ -6088,6 +6098,7 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
     return samp_status(sampler, NULL);
 }
 
+/* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -6331,6 +6342,7 @@ SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
+/* Of the record it is given: only the outermost sampler's moves. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
 
 /* Of this sampler: a member's own is not used while it is in a chain. */
@@ -6385,6 +6397,7 @@ SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
+/* By samp_reset too, so of all members then. */
 SAMP_API void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
@@ -8505,8 +8518,8 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Of one set of log-probabilities that a row asks for. A row's wishes are the row's status, like all that is wrong
-   with one row alone. */
+/* Of one set of log-probabilities that a row asks for. Asked by sampi_batch_row, before it draws: what a row asks
+   for is wrong for that row alone. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
@@ -10017,6 +10030,7 @@ SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float
     return SAMP_OK;
 }
 
+/* Reads the buffers; writes only k and v, exactly what is there as floats. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
