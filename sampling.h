@@ -5953,10 +5953,10 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
-/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in
-   ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev. Each
-   round is one call: samp_accept makes both, the GPU's host too. It writes prev of chains, and what the accept
-   hooks of members change. */
+/* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
+   built-in ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev.
+   Each round is one call: samp_accept makes both, the GPU's host too. The second writes prev of chains, and what
+   the accept hooks change. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -6364,7 +6364,7 @@ SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
     return n;
 }
 
-/* No token yet, or no chain: SAMP_E_EMPTY. */
+/* SAMP_E_EMPTY also if it is no chain: such a one keeps no tokens. */
 SAMP_API samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
