@@ -3003,8 +3003,8 @@ typedef struct sampi_io sampi_io;   /* >>state */
      step     what samp_params.order may call it: a letter, and names with ';' between; 0 and "": nothing
      flags    below
      off      of a sampler s: do its values switch it off?
-     hooks    what it has beyond numbers
-     apply    its meaning, step by step; then the same in llama.cpp's arithmetic
+     hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
+     apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
@@ -3076,6 +3076,8 @@ typedef struct sampi_io sampi_io;   /* >>state */
       NULL, NULL, NULL)
 /* clang-format on */
 
+/* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
+   is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
 typedef enum sampi_kind {
 #define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
@@ -3083,6 +3085,8 @@ typedef enum sampi_kind {
         SAMPI_N_KINDS
 } sampi_kind;
 
+/* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
+   the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
 enum {
     SAMPI_SELECTS = 1,      /* a token: it is meant to be the last of a chain */
     SAMPI_KEEPS_P = 2,      /* p stays as it was, and the order too unless SAMPI_SORTS */
@@ -3097,12 +3101,12 @@ enum {
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
-     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler is
-     to
-                be made of it; else what takes a walk over the vocabulary is left out
-     build      fill the parts of a new sampler
+     prepare    of a record with good fields: check what their ranges don't say, and size the parts. make: a sampler
+                is to be made of it; else what takes a walk over the vocabulary is left out
+     build      fill the parts of a new sampler; the caller's list or breakers are read for the last time
      settings   the parts' share of the fingerprint
-     accept     a token was chosen;  reset: the state as new
+     accept     a token was chosen; can't fail, since others may have been told already
+     reset      the state as new: when a sampler is made, and by samp_reset
      state      the state to bytes, or back (>>state)
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
                 only the chain's samp_prev tells what was accepted */
@@ -3132,9 +3136,13 @@ typedef struct sampi_traits {
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind);
 
-/* ---- the record ---- */
+/* ---- the record ----
+   sampi_sampler is what a user's samp_sampler pointer points to. The same struct also serves as a description of a
+   sampler that is not there yet (t in >>params): then it is on the stack, and has no parts. */
 
-/* What apply may change; kept before each call, put back if it fails. */
+/* What apply may change of a sampler; kept before each call (sampi_save_state), put back if it fails. An mt19937
+   moves too: `drawn` tells how to get it back. All else, such as windows and adaptive_p's average, changes only when a
+   token is accepted. */
 typedef struct sampi_state {
     float mu;           /* mirostat */
     samp_token pending; /* adaptive_p: the token selected last, -1 = none */
@@ -3166,6 +3174,8 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
+   joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
     sampi_sampler **item; /* [n], room for cap */
     int32_t n, cap;
@@ -3192,6 +3202,10 @@ typedef struct sampi_work {
     sampi_change *change;       /* changed logits of a dense row */
 } sampi_work;
 
+/* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
+   status, but of a chain). now, position, perf, n_edits and work move with draws; the windows (ring) and the average
+   in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes, and
+   of sampi_clone_chain, which does not. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -3264,6 +3278,8 @@ struct sampi_sampler {
    The numbers that a sampler is made of. From these rows follow the checks of constructors and parameters, the defaults
    of samp_params, the text of samp_describe, and the fingerprint that a saved state carries. */
 
+/* What the bytes of a field are. The switches over it have no default, so the compiler names those that lack a new
+   type. */
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
@@ -3278,6 +3294,8 @@ enum {
     SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
 };
 
+/* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
+   bytes (sampi_from_params). A kind without fields, such as greedy, has no row here. */
 typedef struct sampi_field {
     sampi_kind kind;
     sampi_type type;
@@ -3301,6 +3319,8 @@ typedef struct sampi_field {
     { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
+/* Of one kind: samp_describe tells them in this order, the first that is bad is the one samp_status names, and the
+   fingerprint takes them in this order too, so a row must not move among the others of its kind. */
 static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
@@ -3354,7 +3374,8 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
-/* As a double, which holds floats and int32 exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+/* For checks and for the text of samp_describe. As a double, which holds floats and int32 exactly; a SAMPI_SIZE
+   only roughly, enough to compare with 1. */
 static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 {
     const char *at = (const char *)s + f->at;
@@ -3369,7 +3390,8 @@ static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
 static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_SIZE ? sizeof(size_t) : 4; }
 
-/* Write the default of a field to where it stands, in a sampler or in samp_params. */
+/* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
+   (samp_default_params). So both have the same defaults. */
 static void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
@@ -3384,22 +3406,28 @@ static void sampi_field_reset(const sampi_field *f, void *to)
 
 /* ---- the record's parts, and its owners ---- */
 
-/* Part i, to read or to write: whoever has the sampler has its parts. */
+/* Part i, to read or to write: whoever has the sampler has its parts. What is in it is told at the union's members. */
 static void *sampi_part(const sampi_sampler *s, int i) { return (char *)(uintptr_t)s + s->part[i]; }
+
+/* Parts begin at multiples of 16, good for all that they hold; the cache of >>kv lays out its block in the same way. */
 static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
+
+/* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
 
-/* Every public function that changes s calls this first. s has changed, and so have the chains it is in; these may have
-   members at work in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as
-   the number stays. */
+/* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
+   counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
+   several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays; a forgotten call would let it draw from old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
     for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
 }
 
-/* A number that no sampler of this process had before. */
+/* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
+   freed sampler's may come again. Atomic, since samplers may be made in several threads. */
 static size_t sampi_next_serial(void)
 {
     static size_t last;
@@ -3409,16 +3437,20 @@ static size_t sampi_next_serial(void)
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
    but there always, since samp_set_rng must not allocate. */
 static bool sampi_has_mt(const sampi_sampler *s) { return sampi_traits_of(s->kind)->draws && s->part_size[0]; }
+
+/* Only if sampi_has_mt. What draws has no other part, so 0 is free for it. */
 static sampi_mt *sampi_mt_of(const sampi_sampler *s) { return (sampi_mt *)sampi_part(s, 0); }
 
-/* The random source back to the seed. Philox has no state but the position. */
+/* The random source back to the seed: for a new sampler, samp_reset and samp_set_rng. Philox has no state but the
+   position; an mt19937 that is not in use is left unseeded, as seeding costs 624 steps. */
 static void sampi_seed(sampi_sampler *s)
 {
     s->now.drawn = 0;
     if (sampi_has_mt(s) && s->rng == SAMP_RNG_MT19937) sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
 }
 
-/* All state as in a new sampler: what samp_reset and the making have in common. */
+/* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
+   goes to a chain's members itself. */
 static void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
@@ -3428,9 +3460,13 @@ static void sampi_reset_state(sampi_sampler *s)
     if (sampi_traits_of(s->kind)->hooks->reset) sampi_traits_of(s->kind)->hooks->reset(s);
 }
 
-/* ---- making: a sampler is described in a local record t, checked, then moved to the heap ---- */
+/* ---- making ----
+   A sampler is described in a local record t, checked, then moved to the heap. An error is noted in the record and
+   never returned: a constructor gives a sampler even then, which carries the error (samp_status) and does nothing, so
+   that a caller may build a whole chain and ask once. */
 
-/* A record with every field at its default. */
+/* A record with every field at its default: what each constructor, and a record from samp_params, begins with. A
+   field that samp_params has not, or a constructor does not take, stays so. */
 static sampi_sampler sampi_blank(sampi_kind kind)
 {
     sampi_sampler t;
@@ -3442,8 +3478,8 @@ static sampi_sampler sampi_blank(sampi_kind kind)
     return t;
 }
 
-/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails decides,
-   as samp_status promises one field. */
+/* Note the status, and the name of the parameter, if something is not good. The first requirement that fails
+   decides, as samp_status promises one field. Called by all checks of a record. */
 static void sampi_require(sampi_sampler *t, bool good, int status, const char *field)
 {
     if (good || t->status) return;
@@ -3451,7 +3487,9 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
-/* Do its values switch it off? As the rows of the table say. */
+/* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
+   s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
+   breakers. Reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
@@ -3464,8 +3502,10 @@ static bool sampi_is_off(const sampi_sampler *s)
     return false;
 }
 
-/* All that can be wrong with a record, its parts' sizes, and whether it is off. `make`: a sampler is to be made of it,
-   so what takes a walk over the vocabulary is asked too; samp_check_params does without. */
+/* All that can be wrong with a record, its parts' sizes, and whether it is off: writes status, field, part_size
+   and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
+   takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
+   samp_check_params come here both, so they cannot disagree. */
 static void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -3484,8 +3524,9 @@ static void sampi_prepare(sampi_sampler *t, bool make)
 
 static const samp_sampler_i *sampi_builtin(void);
 
-/* The record t moves to the heap: one block with its parts behind it. A record with an error becomes a sampler too, one
-   that carries it and has no parts. NULL: no memory. */
+/* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
+   with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
+   custom samplers come here directly, for they have nothing to prepare. */
 static samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
@@ -3511,22 +3552,25 @@ static samp_sampler *sampi_new(const sampi_sampler *t)
     return &s->base;
 }
 
-/* The end of every constructor. */
+/* The end of every constructor but the chain's, and of a step from samp_params. */
 static samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
 }
 
-/* ---- windows of accepted tokens ------------------------------------------------------------------------------ */
+/* ---- windows of accepted tokens ----
+   The rings of penalties, dry and chains, and the sorted lists that the first two make of theirs. Here, before
+   >>logits, since chains and saved states use them as well. */
 
-/* The token `back` places ago, 0 = the newest. */
+/* The token `back` places ago, 0 = the newest; back < size. Reads only. */
 static samp_token sampi_ring_at(const sampi_ring *r, const samp_token *token, uint32_t back)
 {
     return token[(r->head + r->cap - 1 - back) % r->cap];
 }
 
-/* Put x in, the newest. Returns the token that falls out, or -1 (of a window of 0, x itself). */
+/* Put x in, the newest: an accepted token, or on a device one that the GPU's steps have drawn. Returns the token
+   that falls out, which penalties must stop counting, or -1 (of a window of 0, x itself). */
 static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x)
 {
     samp_token old = -1;
@@ -3555,13 +3599,14 @@ SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, sa
     return lo;
 }
 
-/* Tokens and a number for each, sorted by token: list [n]. */
+/* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
 static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token token)
 {
     return (uint32_t)sampi_find_token(list, sizeof *list, n, token);
 }
 
-/* The entry of a token, made with count 0 if there is none. */
+/* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
+   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
@@ -3574,9 +3619,10 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
     return &list[i];
 }
 
-/* Change the logits of the tokens in a list, for penalties and dry: at once if they all stand at data[id], as in an
-   array that nobody has reordered, else by looking up each candidate. The list is sorted, so the last id bounds the
-   others. */
+/* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
+   data[id], as in an array that nobody has reordered, else by looking up each candidate. The list is sorted, so
+   the last id bounds the others. Writes logits and `sorted`, nothing else; `change` must leave a masked logit
+   masked. */
 static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const sampi_count *list, uint32_t n,
                         float (*change)(const sampi_sampler *, float logit, const sampi_count *))
 {
@@ -4659,7 +4705,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
    than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
 
-/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. */
+/* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
+   as they were: one that has been kept aside still has its p by them. */
 typedef struct sampi_llama_sums {
     float max, sum;
 } sampi_llama_sums;
@@ -4668,7 +4715,8 @@ typedef struct sampi_llama_sums {
    floats. */
 static float sampi_llama_p(const sampi_llama_sums *sums, float l) { return expf(l - sums->max) / sums->sum; }
 
-/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. */
+/* By data [0] if the array says that it is sorted, as llama.cpp has it, else by the maximum. Reads only.
+   adaptive_p needs it without p, which holds the old logits then. */
 static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 {
     sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
@@ -4676,7 +4724,8 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
     return sums;
 }
 
-/* llama_sampler_softmax_impl: p of all, after sorting or without. */
+/* llama_sampler_softmax_impl: p of all, after sorting or without. Most samplers here begin with it, as llama.cpp's
+   do, so p is written also where the canonical one leaves it (temp_ext). */
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
@@ -4692,7 +4741,8 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
     for (size_t i = 0; i < cur->size; i++) cur->data[i].p = (float)((double)cur->data[i].p / sum);
 }
 
-/* Of p as it stands. A p of 0 has no part in it (llama.cpp's entropy is NaN then). */
+/* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
+   is NaN then). */
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
@@ -4717,7 +4767,9 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
     }
 }
 
-/* ---- truncation ---- */
+/* ---- truncation ----
+   From here on: what the table's rows name as apply_llama; sampi_run calls it. Each may write the candidates, the size
+   and `sorted`, as the one in >>truncation does. */
 
 /* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
    with std::pow's double. */
@@ -4752,10 +4804,12 @@ static int sampi_llama_top_k(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences. */
+/* |p_i - 2 p_i+1 + p_i+2| as the difference of two rounded differences; tail_free's second derivative, from p as
+   it stands. */
 static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p - d[1].p) - (d[1].p - d[2].p)); }
 
-/* As llama.cpp did it before it dropped the sampler. */
+/* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
+   nothing. */
 static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
@@ -4773,7 +4827,8 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage). order->mean = the entropy, a float. */
+/* For sampi_sort, by typical. A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage).
+   order->mean = the entropy, a float. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
     return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
@@ -4817,7 +4872,8 @@ static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Its number is drawn before anything else, and even if p is 1. */
+/* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
+   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
 static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -4831,9 +4887,11 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- temperature ---- */
+/* ---- temperature ----
+   Both scale in one place, which writes logits only; temp_ext leaves an order and p as well. */
 
-/* The first maximum in the order of the array, whatever its id. */
+/* The first maximum in the order of the array, whatever its id. For greedy and for temperature 0; sampi_argmax
+   would take the smaller id of equal ones. */
 static size_t sampi_llama_argmax(const samp_token_data_array *cur)
 {
     size_t best = 0;
@@ -4842,7 +4900,8 @@ static size_t sampi_llama_argmax(const samp_token_data_array *cur)
     return best;
 }
 
-/* A division, not a product, and no look at ties: `sorted` stays what it was. */
+/* A division, not a product, and no look at ties: `sorted` stays what it was. What overflows becomes +-FLT_MAX, as
+   in the canonical samplers. */
 static void sampi_llama_scale(samp_token_data_array *cur, float t)
 {
     if (!(t > 0.0f)) {
@@ -4853,13 +4912,15 @@ static void sampi_llama_scale(samp_token_data_array *cur, float t)
         if (!sampi_masked(cur->data[i].logit)) cur->data[i].logit = sampi_finite(cur->data[i].logit / t);
 }
 
+/* Without a range there is no entropy to find, hence no p and no order. */
 static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_scale(cur, s->u.temp.t);
     return SAMP_OK;
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. */
+/* Dynamic temperature sorts, and leaves p of the new logits. The largest possible entropy is that of all
+   candidates, masked ones too. */
 static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta;
@@ -4882,7 +4943,9 @@ static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- selection ---- */
+/* ---- selection ----
+   They write cur->selected, which sampi_check_selected looks at afterwards, take their random numbers from part 0 of
+   their sampler, and change s->now as the canonical ones do. */
 
 /* The softmax sampler; sampi_llama_softmax is what others build on. */
 static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cur)
@@ -4892,6 +4955,7 @@ static int sampi_llama_softmax_apply(sampi_sampler *s, samp_token_data_array *cu
     return SAMP_OK;
 }
 
+/* Not sampi_greedy_apply: of equal logits llama.cpp takes the one that comes first. */
 static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
 {
     (void)s;
@@ -4899,7 +4963,8 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* One random number u: the first in array order at which the sum of p reaches u of the total. */
+/* One random number u: the first in array order at which the sum of p reaches u of the total. The sums are double,
+   of floats; p is divided in the end. */
 static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
 {
     samp_token_data *d = cur->data;
@@ -4934,7 +4999,8 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
     return cur->size - 1;
 }
 
-/* The end of both mirostats, after their cuts: draw, and move mu. */
+/* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
+   surprise is that among these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
@@ -4994,10 +5060,15 @@ static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* =============================================================================================== >>describe
-   What a sampler is, as text: names and fields come from the tables in >>sampler. No printf: the text must not depend
-   on a locale. */
+   What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
+   from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
+   text.
 
-/* Text that is written as far as there is room, and counted to its end. */
+   The one thing to know: no printf. The text must not depend on a locale, and the header does without stdio. */
+
+/* Text that is written as far as there is room, and counted to its end: buf [size], of which the last byte is kept
+   for the final 0, which samp_describe writes. size 0: nothing is written. The GPU's names and plans are made with it
+   too. */
 typedef struct sampi_text {
     char *buf;
     size_t size, len;
@@ -5010,11 +5081,13 @@ static void sampi_put_char(sampi_text *t, char c)
     t->len++;
 }
 
+/* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
 static void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
 
+/* Digits come out from the last one, so they are turned around; 2^64 has 20. */
 static void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
@@ -5024,14 +5097,16 @@ static void sampi_put_u64(sampi_text *t, uint64_t x)
     while (n > 0) sampi_put_char(t, digit[--n]);
 }
 
+/* Negated as unsigned, which is right for INT64_MIN as well. */
 static void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by tens
-   may round the other way. */
+/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
+   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
+   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
 static void sampi_put_float(sampi_text *t, float value)
 {
     double x = fabs((double)value);
@@ -5061,7 +5136,9 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_i64(t, point - 1);
 }
 
-/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, and the seed of what draws. */
+/* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
+   draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
+   mean nothing. */
 static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const char *between = "(";
@@ -5092,7 +5169,8 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
     if (between[0] == ',') sampi_put_char(t, ')');
 }
 
-/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!' error. */
+/* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
+   error: then the name alone, and samp_status tells the rest. */
 static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
@@ -5110,6 +5188,8 @@ static void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
+/* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
+   empty chain is "logits" alone. */
 SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
@@ -5121,6 +5201,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
     return (int)t.len;
 }
 
+/* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
+   and no error: "ok". */
 SAMP_API const char *samp_strerror(int status)
 {
     switch (status) {
@@ -5135,10 +5217,18 @@ SAMP_API const char *samp_strerror(int status)
 /* ================================================================================================== >>params
    Samplers from their numbers, and chains from samp_params. A constructor writes its arguments into a blank record of
    its kind; sampi_init checks the record by the table of fields and moves it to the heap. From parameters a record is
-   filled by the same table, so samp_check_params asks the same questions without the heap. */
+   filled by the same table, so samp_check_params asks the same questions without the heap.
 
-/* ---- what the ranges of the fields don't say: arrays, windows, breakers ---- */
+   The one thing to know: a constructor reports no error. It is noted in the record, the sampler made of it carries
+   it, and the chain that the sampler joins carries it too; what carries an error is never applied. */
 
+/* ---- what the ranges of the fields don't say: arrays, windows, breakers ----
+   The prepare hooks. sampi_prepare calls them for a record whose fields are within their ranges, so sizes are not
+   negative here; they write the record's part sizes and status (dry its window too), and read what the caller's
+   pointers lead to. */
+
+/* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
+   by -infinity is what the sampler is for. */
 static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
@@ -5154,6 +5244,7 @@ static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
     t->part_size[0] = (size_t)n * sizeof *bias;
 }
 
+/* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
 static void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
@@ -5163,7 +5254,9 @@ static void sampi_penalties_prepare(sampi_sampler *t, bool make)
     t->part_size[1] = n * sizeof(sampi_count);
 }
 
-/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. */
+/* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
+   breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
+   over the vocabulary, only if a sampler is to be made. */
 static void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
@@ -5187,8 +5280,12 @@ static void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
 }
 
-/* ---- constructors ---- */
+/* ---- constructors ----
+   All alike: a blank record, the arguments into it, sampi_init. They read nothing but their arguments and never fail
+   on bad ones (the sampler carries the error); NULL is for want of memory. The caller owns what they return, until a
+   chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
 
+/* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
 SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
@@ -5208,6 +5305,8 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
     return sampi_init(&t);
 }
 
+/* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
+   one number, the window (sampi_dry_prepare). */
 SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
                                      int32_t allowed_length, int32_t last_n, const char *const *breakers,
                                      size_t n_breakers)
@@ -5238,7 +5337,7 @@ SAMP_API samp_sampler *samp_init_top_k(int32_t k)
     return sampi_init(&t);
 }
 
-/* All that cut by one number. */
+/* All that cut by one number: what p means is the kind's business, and the record is the same. */
 static samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
 {
     sampi_sampler t = sampi_blank(kind);
@@ -5259,6 +5358,7 @@ SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
 
+/* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(SAMPI_XTC);
@@ -5269,6 +5369,8 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, 
     return sampi_init(&t);
 }
 
+/* A kind of its own beside temp_ext, so that samp_describe tells what the user has made; its range stays 0, its
+   exponent 1. */
 SAMP_API samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
@@ -5285,6 +5387,7 @@ SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponen
     return sampi_init(&t);
 }
 
+/* It has no numbers, nor has greedy: their records are blank. */
 SAMP_API samp_sampler *samp_init_softmax(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_SOFTMAX);
@@ -5304,6 +5407,8 @@ SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
     return sampi_init(&t);
 }
 
+/* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
+   on ids. */
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
@@ -5315,6 +5420,7 @@ SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float 
     return sampi_init(&t);
 }
 
+/* Of the same record as version 1; n_vocab and m stay 0, and only the fingerprint has them. */
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
@@ -5333,6 +5439,8 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
     return sampi_init(&t);
 }
 
+/* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
+   are not copied: *iface is the caller's, and must stay. */
 SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -5342,8 +5450,13 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
     return sampi_init(&t);
 }
 
-/* ---- chains from parameters ---- */
+/* ---- chains from parameters ----
+   samp_params is a flat struct, the samplers' records are not: the table of fields tells where each number goes, and
+   sampi_from_params knows the few things that are not numbers. Checking and building both go through it. */
 
+/* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
+   order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
+   value. */
 SAMP_API samp_params samp_default_params(void)
 {
     samp_params p;
@@ -5354,7 +5467,9 @@ SAMP_API samp_params samp_default_params(void)
     return p;
 }
 
-/* The record of a kind, as the parameters have it: not yet checked. */
+/* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
+   and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
+   for each step of a chain, and for the default order, which asks what is on. */
 static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
@@ -5381,7 +5496,8 @@ static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
     return t;
 }
 
-/* What selects the token. */
+/* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
+   and that before temp: so samp_chain_from_params promises it. For good parameters only. */
 static sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
@@ -5390,8 +5506,12 @@ static sampi_kind sampi_selector_of(const samp_params *p)
     return p->temp == 0.0f ? SAMPI_GREEDY : SAMPI_DIST;
 }
 
-/* ---- orders: samplers by name or letter ---- */
+/* ---- orders: samplers by name or letter ----
+   samp_params.order as a sequence of kinds, without a list of them: a walk (sampi_steps) yields one at a time, first
+   to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
+   can be ordered as soon as it has a row. All of this only reads the parameters. */
 
+/* Neither of the two ends with a 0: both are pieces of longer texts. */
 static bool sampi_same(const char *text, size_t n, const char *name, size_t n_name)
 {
     return n == n_name && !memcmp(text, name, n);
@@ -5411,6 +5531,8 @@ static sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
+/* The same for a letter. Kinds without one have 0 there, which an order can't contain; `letter` is asked all the
+   same, as 0 would find them. */
 static sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -5427,6 +5549,7 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
 static sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
@@ -5435,7 +5558,8 @@ static sampi_steps sampi_steps_of(const samp_params *p)
     return steps;
 }
 
-/* The default order is that of the table; a row that says so has a place in it only if the parameters switch it on. */
+/* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
+   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
 static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
@@ -5448,7 +5572,9 @@ static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
     return false;
 }
 
-/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. */
+/* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. Then
+   the walk must end, for an empty name at the end of the text would come again for ever; samp_check_params stops
+   there, and sampi_add_steps gets orders that have been checked. */
 static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
@@ -5467,7 +5593,9 @@ static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
-/* All parameters, also those of samplers that this order leaves out. */
+/* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
+   have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
+   the first error. The heap is not touched. */
 SAMP_API int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
@@ -5492,13 +5620,16 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
     return bad.status;
 }
 
+/* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
+   says so. */
 static int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     return samp_chain_add(chain, sampi_init(&t));
 }
 
-/* The members of a chain whose parameters are good. */
+/* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
 static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
@@ -5509,6 +5640,9 @@ static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
     return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
 }
 
+/* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
+   NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
+   members. */
 SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     samp_sampler *chain = samp_chain_init();
@@ -5535,7 +5669,9 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
    member (sampi_save_state), and sampi_end_draw either moves the position of the outermost sampler on or puts all of
    it back; accepting tells custom samplers first, since only they can refuse. */
 
-/* Does an apply use random numbers, so that the position moves? */
+/* Does an apply use random numbers, so that the position moves? Asked of the outermost sampler at the end of a
+   draw, and by samp_get_seed. What is off draws nothing; what draws only now and then (xtc) counts as if it always
+   did, so that the position depends on the settings alone. */
 static bool sampi_draws(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -5543,7 +5679,9 @@ static bool sampi_draws(const sampi_sampler *s)
     return sampi_traits_of(s->kind)->draws && !s->off;
 }
 
-/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. */
+/* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
+   draw, by sampi_apply and by the fast path; the GPU's host notes it where a draw may still fail. Writes now.drawn
+   and before. */
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
@@ -5551,6 +5689,8 @@ static void sampi_save_state(sampi_sampler *s)
     s->before = s->now;
 }
 
+/* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
+   The position is the caller's business. */
 static void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
@@ -5561,9 +5701,12 @@ static void sampi_restore_state(sampi_sampler *s)
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
-/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
-   each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
-   random counter. A custom sampler, and one that is off, counts for nothing. */
+/* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
+   of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
+   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
+   the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
+   them, and the array is left half done. */
 static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
 {
     int status = samp_status(&s->base, NULL);
@@ -5584,14 +5727,16 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
     return status;
 }
 
-/* Is what was selected a token? UNSUPPORTED: no sampler of the chain selects. */
+/* Is what was selected a token? Before it is believed, since a custom sampler may have written any index, or a
+   later one may have masked it. UNSUPPORTED: no sampler of the chain selects. */
 static int sampi_check_selected(const samp_token_data_array *cur)
 {
     if (cur->selected < 0 || (size_t)cur->selected >= cur->size) return SAMP_E_UNSUPPORTED;
     return cur->data[cur->selected].logit >= -FLT_MAX ? SAMP_OK : SAMP_E_EMPTY;
 }
 
-/* The end of a draw: the position moves on, or after an error the state is what it was. */
+/* The end of a draw, on whatever path: the position of the outermost sampler moves on, or after an error the state
+   is what it was. Returns the status it was given. */
 static int sampi_end_draw(sampi_sampler *s, int status)
 {
     if (status)
@@ -5601,7 +5746,8 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* One whole apply: all of it, or nothing of the samplers' state. */
+/* One whole apply: all of it, or nothing of the samplers' state. must_select: the caller wants a token (the draw
+   step by step), not just a changed array (samp_apply). */
 static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
@@ -5610,6 +5756,8 @@ static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_s
     return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
+/* The array is checked before anything is counted as an edit or written, also for a chain whose first member is a
+   custom sampler, which would not check it. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int status = s && cur ? samp_status(s, NULL) : SAMP_E_NULL;
@@ -5619,8 +5767,10 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
     return sampi_apply((sampi_sampler *)s, cur, false);
 }
 
-/* Two rounds over the members: custom samplers are told first, since only they can refuse, and then the built-in ones
-   have not changed. Those that are off are not told: what they had to learn is in the chain's prev. */
+/* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
+   built-in ones have not changed. Those that are off are not told: what they had to learn is in the chain's prev.
+   Each round is one call: samp_accept makes both, the GPU's host too. The second writes prev of chains, and what
+   the accept hooks change. */
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
@@ -5634,6 +5784,8 @@ static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
     return SAMP_OK;
 }
 
+/* All that can fail comes before the first change of a built-in sampler: the status, then the round of custom
+   ones. The drawing functions end with it too, so on the CPU a token is accepted in one way only. */
 SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5655,6 +5807,8 @@ SAMP_API const char *samp_name(const samp_sampler *s)
     return s->iface != sampi_builtin() && s->iface->name ? s->iface->name(s) : sampi_traits_of(t->kind)->name;
 }
 
+/* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
+   own leaves its members as they are. The workspace stays: it is no state. */
 SAMP_API void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5667,6 +5821,8 @@ SAMP_API void samp_reset(samp_sampler *sampler)
     samp_perf_reset(sampler);
 }
 
+/* The user's free gets a whole sampler, so it is called first. A built-in iface has none: parts lie in the block,
+   and a chain's members and arrays are freed here. */
 SAMP_API void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5688,8 +5844,12 @@ static const samp_sampler_i *sampi_builtin(void)
     return &iface;
 }
 
-/* ---- the chain itself ---- */
+/* ---- the chain itself ----
+   A list of members. Ownership goes with `owner`: set when a member joins, NULL when it leaves, and nobody is in two
+   chains or in itself, so that walking down always ends, and walking up (sampi_edited) too. */
 
+/* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
+   two. */
 SAMP_API samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
@@ -5701,15 +5861,17 @@ SAMP_API samp_sampler *samp_chain_init(void)
     return chain;
 }
 
-/* A chain keeps the first error that adding to it had. */
+/* A chain keeps the first error that adding to it had: it lacks a sampler, and drawing without would be wrong. Returns
+   the status, for samp_chain_add to return. */
 static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 {
     if (!c->status) c->status = status, c->field = field;
     return status;
 }
 
-/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory, for a
-   chain owns what it was given. */
+/* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
+   for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
+   carries along. */
 static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
@@ -5729,6 +5891,9 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
+   away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
+   source is set only if it differs, as samp_set_rng would put the position back. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
@@ -5747,6 +5912,7 @@ SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
     return samp_status(sampler, NULL);
 }
 
+/* Lent: the chain goes on owning it. samp_chain_remove finds its member with it too. */
 SAMP_API samp_sampler *samp_chain_get(const samp_sampler *chain, int32_t i)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -5759,6 +5925,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
     return c && sampi_is_chain(c) ? c->u.chain.n : 0;
 }
 
+/* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
 SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5771,10 +5938,13 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
     return s;
 }
 
-/* ---- other parameters for a chain that is at work ---- */
+/* ---- other parameters for a chain that is at work ----
+   samp_chain_update builds a whole new chain, lets its members learn from the old ones, and swaps the members. So all
+   that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
+   take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new are
-   paired by kind and ordinal. */
+/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
+   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
 static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
 {
     for (int32_t i = 0; i < c->u.chain.n; i++)
@@ -5782,13 +5952,15 @@ static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, i
     return NULL;
 }
 
-/* The tokens of a window, the oldest first, to a sampler's accept. */
+/* The tokens of a window, the oldest first, to a sampler's accept: its window may have another length, and what it
+   derives from it (counts) is right at once. */
 static void sampi_accept_window(sampi_sampler *s, const sampi_ring *ring, const samp_token *token)
 {
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
+/* From the old window; without one, from what the chain has accepted. */
 static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     if (old)
@@ -5797,6 +5969,7 @@ static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* As penalties; the new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     if (old)
@@ -5805,12 +5978,15 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
+   sampler of the same version it starts anew. */
 static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
     if (old) s->now = old->now;
 }
 
+/* The average, and the selection that is not accepted yet. */
 static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
@@ -5820,8 +5996,9 @@ static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *ol
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work. */
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not
+   been at work. Calls the kind's hook, and hands on the mt19937 if seed and source are the same; samp_chain_update
+   calls it for each new member. `old` is left as it is. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
@@ -5832,6 +6009,8 @@ static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sa
     s->now.drawn = old->now.drawn;
 }
 
+/* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
+   counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5860,6 +6039,8 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
     return status;
 }
 
+/* Rows are independent: one that fails does not stop the others, and is left as it was. No chain with an error is
+   put into a row. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status)
 {
     int first = n_rows && (!rows || !params) ? SAMP_E_NULL : SAMP_OK;
@@ -5878,9 +6059,13 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
     return first;
 }
 
-/* ---- copying ---- */
+/* ---- copying ----
+   samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
+   is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
 
-/* By the user's clone, which returns a sampler of its own making. */
+/* By the user's clone, which returns a sampler of its own making. Without one, a sampler whose ctx is NULL has
+   nothing to copy but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it
+   carries too. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -5892,7 +6077,8 @@ static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     return sampi_new(&t);
 }
 
-/* Member by member; NULL, and nothing left behind, if memory runs out. */
+/* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
+   samp_chain_add would set them to the new chain's random source, which means back to the seed. */
 static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 {
     sampi_sampler *c = (sampi_sampler *)samp_chain_init();
@@ -5915,6 +6101,8 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     return &c->base;
 }
 
+/* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
+   way. */
 SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -5933,6 +6121,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
     return &c->base;
 }
 
+/* Members' errors are found by looking, not copied: one that is removed takes its error along. */
 SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -5943,6 +6132,7 @@ SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
     return status;
 }
 
+/* All members, chains in chains too. The parts have room for an mt19937 already, so nothing can fail half way. */
 SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -5956,6 +6146,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     return SAMP_OK;
 }
 
+/* From the last member on, since that is usually the one that selects. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
@@ -5965,8 +6156,10 @@ SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
     return s->seed;
 }
 
+/* Of the record it is given: only the outermost sampler's moves. */
 SAMP_API uint64_t samp_get_position(const samp_sampler *s) { return s ? ((const sampi_sampler *)s)->position : 0; }
 
+/* Of this sampler: a member's own is not used while it is in a chain. */
 SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
 {
     if (!s) return SAMP_E_NULL;
@@ -5975,6 +6168,7 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position)
     return SAMP_OK;
 }
 
+/* From the chain's own ring, which samp_accept fills whether a member listens or not. */
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
 {
     const sampi_sampler *c = (const sampi_sampler *)chain;
@@ -5984,6 +6178,7 @@ SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n)
     return n;
 }
 
+/* SAMP_E_EMPTY also if it is no chain: such a one keeps no tokens. */
 SAMP_API samp_token samp_last(const samp_sampler *chain)
 {
     samp_token last;
@@ -5991,6 +6186,8 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
     return samp_prev(chain, &last, 1) ? last : SAMP_E_EMPTY;
 }
 
+/* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
+   chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -6006,12 +6203,15 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
     return SAMP_OK;
 }
 
+/* The counts are written where things happen (sampi_sample, samp_accept, the fast path), by the sampler that the
+   user has called, in its own record; so a batch's threads never share them. */
 SAMP_API samp_perf_data samp_perf(const samp_sampler *s)
 {
     samp_perf_data none = { 0, 0, 0, 0, 0 };
     return s ? ((const sampi_sampler *)s)->perf : none;
 }
 
+/* By samp_reset too, so of all members then. */
 SAMP_API void samp_perf_reset(samp_sampler *s)
 {
     if (s) memset(&((sampi_sampler *)s)->perf, 0, sizeof(samp_perf_data));
@@ -8132,7 +8332,8 @@ static int sampi_check_batch(samp_sampler *const *rows, const samp_logits *batch
     return sampi_has_twice(rows, batch->n_rows) ? SAMP_E_RANGE : SAMP_OK;
 }
 
-/* Of one set of log-probabilities that a row asks for. */
+/* Of one set of log-probabilities that a row asks for. Asked by sampi_batch_row, before it draws: what a row asks
+   for is wrong for that row alone. */
 static bool sampi_bad_logprobs(const samp_logprob_set *set)
 {
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
@@ -8202,7 +8403,10 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     return have;
 }
 
-/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. */
+/* One workspace is enough to go on, with one thread. None is an error, unless no row has a sampler anyway. Rows
+   are handed out one at a time, as they cost very different times (one that goes step by step, many times another
+   one). A thread's number is below n, so each has a workspace of its own; what a row writes besides is its
+   sampler, which no other row has, and its places in out and logprobs. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out)
 {
     sampi_work *work[SAMPI_MAX_THREADS] = { NULL };
@@ -8234,23 +8438,32 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A part is the position, the mt19937 if it is what the sampler draws from, and what the kind adds; a chain adds its
    members' parts. One function for each kind with a state (the hook `state`) counts, writes, checks and reads its part,
    so there is one place that knows the form; loading checks all the bytes before it reads the first. What can be
-   derived (counts from a window) is not stored but made again. */
+   derived (counts from a window) is not stored but made again.
+
+   The one thing to know: only when io->mode is SAMPI_READ may a function below write to the sampler. Then the same
+   bytes have gone through the same functions in SAMPI_CHECK, so nothing can fail any more. */
 
 #define SAMPI_STATE_MAGIC   0x504D4153u /* "SAMP" */
 #define SAMPI_STATE_VERSION 1
 
-/* ---- fingerprint ---- */
+/* ---- fingerprint ----
+   A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
+   What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint. A chain of checksums: order matters, and 0 counts. */
+/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
+   0 counts. */
 static void sampi_mix(uint64_t *hash, uint64_t x)
 {
     uint64_t pair[2] = { *hash, x };
     *hash = sampi_checksum(pair, sizeof pair);
 }
+
+/* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
 
-/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. */
+/* A sampler's own numbers: first those that are floats, then the integers, as version 1 of the bytes has them. A
+   field that only the making needs (SAMPI_PASSING) is left out. */
 static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 {
     for (int integers = 0; integers < 2; integers++)
@@ -8266,7 +8479,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
         }
 }
 
-/* The entries, behind their number, which is a field. */
+/* The settings hook of logit_bias: the entries, behind their number, which is a field. */
 static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
@@ -8275,7 +8488,8 @@ static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
         sampi_mix_float(hash, bias[i].bias);
     }
 }
-/* The breakers as the vocabulary spells them. */
+/* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
+   other tokens of them, with which a saved window would mean something else. */
 static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
@@ -8292,7 +8506,7 @@ static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
 
-/* Every member's settings, in order, and the length of prev. */
+/* Every member's settings, in order, and how many tokens prev may hold. */
 static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
@@ -8300,7 +8514,9 @@ static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
     for (int32_t i = 0; i < s->u.chain.n; i++) sampi_settings(s->u.chain.item[i], hash);
 }
 
-/* ---- fields ---- */
+/* ---- fields ----
+   Each function below takes one thing of a part, in any of the three directions: it writes it (or only counts its
+   bytes), checks that what stands there may be loaded, or loads it. The hooks call them in the same order each time. */
 
 typedef enum sampi_io_mode { SAMPI_WRITE, SAMPI_CHECK, SAMPI_READ } sampi_io_mode;
 
@@ -8312,7 +8528,8 @@ struct sampi_io {
     bool bad; /* once set, nothing more is looked at */
 };
 
-/* An integer of n bytes: x if it is to be written, else what stands there. */
+/* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
+   byte first. Sets bad instead of reading behind the end. */
 static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
 {
     if (io->mode != SAMPI_WRITE) {
@@ -8327,21 +8544,24 @@ static uint64_t sampi_io_int(sampi_io *io, uint64_t x, size_t n)
     return x;
 }
 
+/* Any value is good: positions, and counts of random numbers. */
 static void sampi_io_u64(sampi_io *io, uint64_t *x)
 {
     uint64_t y = sampi_io_int(io, *x, 8);
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* at least `least`, a token or -1 */
-static void sampi_io_token(sampi_io *io, samp_token *x, samp_token least)
+/* At least `lowest`: 0 for a token, -1 where there may be none. Not compared with a vocabulary, which samplers don't
+   know; samp_accept takes any token too. */
+static void sampi_io_token(sampi_io *io, samp_token *x, samp_token lowest)
 {
     samp_token y = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)*x, 4);
-    io->bad |= y < least;
+    io->bad |= y < lowest;
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* in [lo, hi]; any value if lo is NaN */
+/* In [lo, hi], so that damage which the checksum lets through can't make a NaN of later draws; any value if lo is
+   NaN. By its bits, so it comes back exactly. */
 static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 {
     uint32_t u;
@@ -8353,7 +8573,8 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
     if (io->mode == SAMPI_READ) *x = y;
 }
 
-/* A window of tokens: how many, then the oldest first. */
+/* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
+   Loaded they stand from 0 on. Of penalties, dry and chains. */
 static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
@@ -8368,7 +8589,8 @@ static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
     r->head = n < r->cap ? n : 0;
 }
 
-/* How many outputs were drawn (that tells which is next), and the state they come from. */
+/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
+   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 {
     sampi_io_u64(io, &mt->drawn);
@@ -8379,7 +8601,9 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
     }
 }
 
-/* ---- the kinds ---- */
+/* ---- the kinds ----
+   The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
+   of fields; a kind with nothing to tell has no hook. */
 
 /* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
 static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
@@ -8393,7 +8617,7 @@ static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
     }
 }
 
-/* The sorted list of n tokens and how often each occurs -> its length. */
+/* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
 static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
@@ -8414,6 +8638,7 @@ static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint
     return kept;
 }
 
+/* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
 static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
@@ -8421,15 +8646,21 @@ static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
     if (io->mode == SAMPI_READ)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
+
+/* The window is all that dry has: its lists are made for each draw. */
 static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
 }
+
+/* mu, of both versions. */
 static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
+
+/* The average, whose total is never below 1, and the selection that waits for samp_accept. */
 static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
     if (s->u.adaptive.target < 0.0f) return; /* plain dist */
@@ -8441,13 +8672,15 @@ static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
+/* prev, then the members' parts, in order. How many there are is in the fingerprint. */
 static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
 }
 
-/* Nobody but its author knows what a custom sampler's context is. */
+/* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
+   loaded. Asked for the whole chain, before any byte is looked at. */
 static bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
@@ -8455,7 +8688,8 @@ static bool sampi_can_keep(const sampi_sampler *s)
     return !sampi_is_custom(s) || !s->base.ctx;
 }
 
-/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. */
+/* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
+   name stands for the kind, whose number may change. */
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -8467,7 +8701,8 @@ static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
-/* A sampler's part of the bytes, in whatever direction io goes. */
+/* A sampler's part of the bytes, in whatever direction io goes: for the sampler itself by sampi_io_all, for
+   members by sampi_chain_state. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -8476,6 +8711,7 @@ static void sampi_io_part(sampi_sampler *s, sampi_io *io)
     if (traits->hooks->state) traits->hooks->state(s, io);
 }
 
+/* Walks over all settings: once for each save and each load. */
 static uint64_t sampi_fingerprint(const sampi_sampler *s)
 {
     uint64_t hash = 0;
@@ -8483,7 +8719,8 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
     return hash;
 }
 
-/* All but the checksum. */
+/* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
+   taken apart. */
 static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
@@ -8492,13 +8729,15 @@ static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
     if (!io->bad) sampi_io_part(s, io);
 }
 
-/* What speaks against keeping the state of s, or of one of its members. */
+/* What speaks against keeping the state of s, or of one of its members. NULL too, by samp_status: the three
+   functions below begin with it. */
 static int sampi_state_status(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
     return status || sampi_can_keep((const sampi_sampler *)s) ? status : SAMP_E_UNSUPPORTED;
 }
 
+/* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
@@ -8507,6 +8746,7 @@ SAMP_API size_t samp_state_size(const samp_sampler *s)
     return io.at + 8;
 }
 
+/* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
@@ -8518,6 +8758,8 @@ SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
     return SAMP_OK;
 }
 
+/* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
+   through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
@@ -8535,7 +8777,8 @@ SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
     return SAMP_OK;
 }
 
-/* ---- the table of >>sampler, now that all it names is there ---- */
+/* ---- the table of >>sampler, now that all it names is there ----
+   The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
 /* clang-format off */
 /*                                               prepare  build  settings  accept  reset  state  take_over */
@@ -8563,6 +8806,7 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 };
 /* clang-format on */
 
+/* The only way to a row; never NULL. What depends on the kind asks here, instead of comparing kinds. */
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
@@ -8587,19 +8831,23 @@ static const sampi_traits *sampi_traits_of(sampi_kind kind)
    The one thing to know: weights are taken of (x - top) / temperature, rounded to f32 twice, as the operator is
    defined; that is monotone in x, so comparing x is enough everywhere else. */
 
-#define SAMPI_DIGITS 2048
+#define SAMPI_DIGITS 2048 /* 11 bits, so three make a float; the sums of a pass are 32 KiB */
 
+/* What falls on one digit in a pass: how many elements, and their weights' sum. Both are kept, whichever is searched,
+   since the other one tells later how much lies above. */
 typedef struct sampi_digit {
     uint64_t mass;
     size_t n;
 } sampi_digit;
 
+/* What was described. Never written after it was made, so threads may share it. */
 struct samp_random_sample {
     samp_dtype result, probs;
     size_t n;
 };
 
-/* A row in which values are searched. */
+/* A row in which values are searched: the caller's, converted if need be, or the maxima of its lines. All functions
+   here get it const; the only thing they write through it is digit. */
 typedef struct sampi_ordered {
     const float *x; /* [n] no NaN */
     size_t n;
@@ -8608,24 +8856,29 @@ typedef struct sampi_ordered {
     sampi_digit *digit; /* [SAMPI_DIGITS] to work in */
 } sampi_ordered;
 
-/* Where a search ended: at this key, with so much above it. */
+/* Where a search stands or has ended: at this key, with so much strictly above it. */
 typedef struct sampi_place {
     int32_t key;
     size_t n;
     uint64_t mass;
 } sampi_place;
 
-/* ---- weights ---- */
+/* ---- weights ----
+   The weight of an element, by the same two steps wherever it is taken: if two places rounded differently, the mass
+   that was searched would not be the mass that is found. */
 
 /* What exp is taken of, f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
+/* Of one element: where a search has ended, to count equal ones. The distance to the top is taken already, hence
+   the 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
 }
 
-/* The same of many: w [n + 16] of x [n], n <= 256. */
+/* The same of a tile, or of what was collected from one: w [n + 16] of x [n], n <= 256. The kernel writes up to 16
+   behind. */
 static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n, uint64_t *w)
 {
     float y[SAMPI_TILE];
@@ -8636,13 +8889,13 @@ static void sampi_op_weights(const sampi_ordered *row, const float *x, size_t n,
     sampi_use()->weights(y, n, 0.0f, w);
 }
 
-/* The length of the tile that begins at `at`: the last one may be shorter. */
+/* The length of the tile that begins at `at`: the last one may be shorter. at < n. */
 static size_t sampi_op_tile(const sampi_ordered *row, size_t at)
 {
     return row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
 }
 
-/* The mass of the whole row, which top_p is a share of. */
+/* The mass of the whole row: for topp below 1, which is a share of it, and for topk = n. Reads only. */
 static uint64_t sampi_op_total(const sampi_ordered *row)
 {
     uint64_t w[SAMPI_TILE + 16], total = 0;
@@ -8654,9 +8907,13 @@ static uint64_t sampi_op_total(const sampi_ordered *row)
     return total;
 }
 
-/* ---- searching a value ---- */
+/* ---- searching a value ----
+   sampi_op_find is a radix search from the top: sampi_op_digits makes a histogram of the keys still in question,
+   sampi_op_descend chooses a digit of it, and the next round looks inside of that. sampi_op_nth then turns a value
+   into an index. */
 
-/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. */
+/* Is all of the tile at `at` below the floor? Without maxima no tile is known to be. A tile has 16 lines, so its
+   maxima are 16 floats. Asked before a tile is read. */
 static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 {
     if (!row->tile) return false;
@@ -8667,7 +8924,8 @@ static bool sampi_op_skips(const sampi_ordered *row, size_t at, float floor)
 }
 
 /* Sum up the elements with keys lo .. lo + span by digit, (key - lo) >> shift: writes row->digit, nothing else. A
-   step of sampi_op_find. */
+   step of sampi_op_find. Keys are subtracted as unsigned numbers: the difference is below 2^32 whatever the signs
+   of the floats. */
 static void sampi_op_digits(const sampi_ordered *row, int32_t lo, uint32_t span, int shift)
 {
     uint64_t w[SAMPI_TILE + 16];
@@ -8711,9 +8969,10 @@ static bool sampi_op_descend(const sampi_ordered *row, uint32_t last, uint64_t r
     return false;
 }
 
-/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those from
-   `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a digit 11.
-   */
+/* The largest value that `required` elements reach (by_mass: elements of that mass). False if not even all those
+   from `floor` on are enough; then *at has their number and mass. Three passes at most: a float has 32 bits, a
+   digit 11. Writes row->digit and *at. Called for the k-th largest (by number) and for the sampled value (by
+   mass). */
 static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t required, bool by_mass, sampi_place *at)
 {
     uint32_t span = (uint32_t)sampi_key(row->top) - (uint32_t)sampi_key(floor);
@@ -8733,7 +8992,8 @@ static bool sampi_op_find(const sampi_ordered *row, float floor, uint64_t requir
     return true;
 }
 
-/* The index of the nth (1 = first) element equal to x; there are so many. */
+/* The index of the nth (1 = first) element equal to x; there are so many. That is what ends the loop. Called with
+   the value that a search has found, or with the top for the argmax, whose first occurrence is the smallest index. */
 static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
 {
     for (size_t at = 0;; at += SAMPI_TILE) {
@@ -8746,8 +9006,9 @@ static size_t sampi_op_nth(const sampi_ordered *row, float x, uint64_t nth)
     }
 }
 
-/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight. The
-   lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. */
+/* The mass of the k largest; raises *floor to a value that none of them is below, but for those without weight.
+   The lines' maxima are searched first, a sixteenth of the row: k elements reach what k of these reach. Of those
+   equal to the k-th only as many count as are among the k. */
 static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floor)
 {
     sampi_ordered maxima = *row;
@@ -8761,8 +9022,10 @@ static uint64_t sampi_op_mass_of(const sampi_ordered *row, size_t k, float *floo
     return at.mass + (k - at.n) * sampi_op_weight(row, *floor);
 }
 
-/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's. Called
-   for what is not just the argmax: random, topp and temperature are above 0. */
+/* The sampled index: the mass that decides is random of the top k's, but at most random * topp of the row's.
+   Called for what is not just the argmax: random, topp and temperature are above 0. Of those equal to the value
+   found it takes as many as bring the mass to what is required, rounded up: w is not 0, for the value has brought
+   mass. */
 static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp, size_t topk)
 {
     float floor = row->top - 29.0f * row->temperature; /* below it w is 0: e^-28.4 rounds to 0 in units of 2^-40 */
@@ -8781,10 +9044,12 @@ static size_t sampi_op_sample(const sampi_ordered *row, float random, float topp
     return sampi_op_nth(row, x, (required - at.mass + w - 1) / w);
 }
 
-/* ---- the operator: types, workspace, call ---- */
+/* ---- the operator: types, workspace, call ----
+   What the user calls, and what stands between his types and a row of floats. Nothing is allocated in a run. */
 
-/* The logits as floats in out [n]; of f64 their distance to the largest, which keeps what f32 can of the differences.
-   NaN in other types shows in the maxima; of f64 it is told here. */
+/* The logits as floats in out [n], which is in the workspace; of f64 their distance to the largest, which keeps
+   what f32 can of the differences. NaN in other types shows in the maxima; of f64 it is told here, for a
+   difference would turn infinities into NaN. For rows that are not f32; an f32 row is read where it is. */
 static int sampi_op_convert(const samp_random_sample *op, const void *probs, float *out)
 {
     const double *wide = (const double *)probs;
@@ -8802,7 +9067,7 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* How many indices a result can hold; 0: not an integer type. */
+/* How many indices a result can hold, up to the longest row that there may be; 0: not an integer type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -8818,7 +9083,8 @@ static size_t sampi_op_room(samp_dtype result)
     }
 }
 
-/* Signed or not, an index has the same bytes. */
+/* The last step of a run. Signed or not, an index has the same bytes; by memcpy, so the result may have any
+   address. */
 static void sampi_op_write(samp_dtype result, void *to, size_t index)
 {
     uint8_t i8 = (uint8_t)index;
@@ -8844,6 +9110,7 @@ typedef struct sampi_op_layout {
 
 #define SAMPI_OP_ALIGN 64
 
+/* Of a described operator, so a size that was asked for stays right. The maxima are whole tiles of 16 lines. */
 static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
 {
     size_t tiles = (op->n + SAMPI_TILE - 1) / SAMPI_TILE;
@@ -8855,7 +9122,8 @@ static sampi_op_layout sampi_op_layout_of(const samp_random_sample *op)
     return at;
 }
 
-/* Types first: a size is large or small only for a type. */
+/* Types first: a size is large or small only for a type. By samp_random_sample_create only, so a run need not ask
+   again. */
 static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_t n)
 {
     size_t room = sampi_op_room(result);
@@ -8889,12 +9157,14 @@ SAMP_API size_t samp_random_sample_workspace_size(const samp_random_sample *op)
     return op ? SAMPI_OP_ALIGN - 1 + sampi_op_layout_of(op).end : 0;
 }
 
+/* There is nothing in it to free but itself. */
 SAMP_API void samp_random_sample_destroy(samp_random_sample *op)
 {
     if (op) SAMP_FREE(op);
 }
 
-/* Of the settings of one call; nothing has been written yet. */
+/* Of the settings of one call; nothing has been written yet. Comparisons are written so that they fail for what is
+   not in the range, rather than hold for what is outside. */
 static int sampi_op_check(const samp_random_sample *op, float random, float topp, int32_t topk, float temperature)
 {
     if (random != random || topp != topp || temperature != temperature) return SAMP_E_NAN;
@@ -8960,6 +9230,8 @@ typedef struct sampi_kv_rows {
     bool half; /* f16, else f32 */
 } sampi_kv_rows;
 
+/* A cache as it is: what the user sees, and behind it what only the functions below know. One block, whose
+   pointers never change (sampi_kv_layout). */
 typedef struct sampi_kv {
     samp_kv base;        /* must be first */
     samp_kv_params set;  /* defaults filled in; n_embd_k and n_embd_v are NULL, rows know them */
@@ -8970,7 +9242,9 @@ typedef struct sampi_kv {
 /* Every samp_kv is one, made by samp_kv_init. */
 static const sampi_kv *sampi_kv_of(const samp_kv *kv) { return (const sampi_kv *)kv; }
 
-/* ---- making ---- */
+/* ---- making ----
+   Parameters come in; out goes one block, in which nothing is allocated or moved any more. Checks and sizes are
+   functions of the parameters alone, so that a user may ask for them without a cache. */
 
 /* A copy with 0 replaced: checks, sizes and the cache itself see this one, never the caller's. */
 static samp_kv_params sampi_kv_defaults(samp_kv_params set)
@@ -8982,16 +9256,21 @@ static samp_kv_params sampi_kv_defaults(samp_kv_params set)
     return set;
 }
 
+/* The two types that sampi_kv_store and sampi_kv_load know. */
 static bool sampi_kv_is_type(samp_dtype type) { return type == SAMP_F32 || type == SAMP_F16; }
+
+/* Bytes of an element. */
 static size_t sampi_kv_width(bool half) { return half ? 2 : 4; }
 
-/* n cells of n_embd elements, in bytes. The limits of the parameters keep all sums far below 2^64. */
+/* n cells of n_embd elements, in bytes; rounded up, so that each layer begins on a cache line. The limits of the
+   parameters keep all sums far below 2^64. */
 static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
 {
     return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
 }
 
-/* Of all layers' buffers: the order in which samp_kv_init lays them out is keys first, then values. */
+/* Of all layers' buffers, for samp_kv_size and for the check of the caller's memory: the order in which
+   samp_kv_init lays them out is keys first, then values. The layers must be checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
 {
     *k = *v = 0;
@@ -9025,8 +9304,10 @@ static int sampi_kv_check_rope(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
+/* The limit keeps n_cells * n_embd within 2^46 elements. */
 static bool sampi_kv_is_n_embd(uint32_t n_embd) { return n_embd >= 1 && n_embd <= (uint32_t)1 << 20; }
 
+/* The number of layers comes first, as the arrays have that many elements, and no array is read that is NULL. */
 static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
 {
     if (set->n_layer > 4096) return sampi_kv_bad(field, "n_layer", SAMP_E_RANGE);
@@ -9041,7 +9322,8 @@ static int sampi_kv_check_layers(const samp_kv_params *set, const char **field)
     return SAMP_OK;
 }
 
-/* All of them. The memory comes last: its size is known only when the layers are good. */
+/* All of them. The memory comes last: its size is known only when the layers are good. Called by
+   samp_kv_check_params only. */
 static int sampi_kv_check(const samp_kv_params *set, const char **field)
 {
     size_t k, v;
@@ -9059,7 +9341,7 @@ static int sampi_kv_check(const samp_kv_params *set, const char **field)
     return set->memory_size < k + v ? sampi_kv_bad(field, "memory_size", SAMP_E_WORKSPACE) : SAMP_OK;
 }
 
-/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. */
+/* Also what samp_kv_init and samp_kv_size begin with, so the three agree. *field is NULL if all is good. */
 SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **field)
 {
     const char *bad = "params";
@@ -9073,13 +9355,14 @@ SAMP_API int samp_kv_check_params(const samp_kv_params *params, const char **fie
     return status;
 }
 
+/* Without the check of `memory`: its size is what the caller wants to know. samp_kv_init asks here too. */
 SAMP_API size_t samp_kv_size(const samp_kv_params *params, size_t *k, size_t *v)
 {
     size_t k_bytes = 0, v_bytes = 0;
     samp_kv_params set;
     if (params) {
         set = *params;
-        set.memory = NULL; /* its size is what the caller wants to know */
+        set.memory = NULL;
         if (samp_kv_check_params(&set, NULL) == SAMP_OK) sampi_kv_sizes(&set, &k_bytes, &v_bytes);
     }
     if (k) *k = k_bytes;
@@ -9093,6 +9376,7 @@ typedef struct sampi_kv_layout {
     size_t cells, rows, turn, end;
 } sampi_kv_layout;
 
+/* Without rope there is nothing to turn, and no room for it. Cells have 16 bytes, so the parts stay aligned. */
 static sampi_kv_layout sampi_kv_layout_of(const samp_kv_params *set)
 {
     sampi_kv_layout at;
@@ -9118,7 +9402,7 @@ static char *sampi_kv_layer(sampi_kv_rows *rows, char *data, uint32_t n_cells, u
     return data + sampi_kv_bytes(n_cells, n_embd, type);
 }
 
-/* All layers' keys, then all layers' values, as samp_kv_size counts them. */
+/* All layers' keys, then all layers' values, as samp_kv_size counts them. Only values may be transposed. */
 static void sampi_kv_lay_out(sampi_kv *kv, const samp_kv_params *set, char *data)
 {
     for (uint32_t i = 0; i < set->n_layer; i++)
@@ -9159,15 +9443,17 @@ SAMP_API samp_kv *samp_kv_init(const samp_kv_params *params, int *status)
     return &kv->base;
 }
 
+/* One block, so one free; memory of the caller's is the caller's. */
 SAMP_API void samp_kv_free(samp_kv *kv) { SAMP_FREE(kv); }
 
 SAMPI_STATIC_ASSERT(offsetof(samp_kv_cell, delta) == 4 && sizeof(samp_kv_cell) == 16,
                     "a state has pos, delta in a row");
 static const samp_kv_cell SAMPI_KV_FREE = { -1, 0, 0 };
 
+/* By pos, which is -1 exactly if no sequence has the cell. */
 static bool sampi_kv_is_free(const samp_kv *kv, uint32_t i) { return kv->cells[i].pos < 0; }
 
-/* The buffers are left alone: a free cell's keys are never read. */
+/* Also the end of samp_kv_init. The buffers are left alone: a free cell's keys are never read. */
 SAMP_API void samp_kv_clear(samp_kv *kv)
 {
     if (!kv) return;
@@ -9176,9 +9462,11 @@ SAMP_API void samp_kv_clear(samp_kv *kv)
     kv->has_shift = kv->do_defrag = false;
 }
 
-/* ---- finding a slot ---- */
+/* ---- finding a slot ----
+   samp_kv_find_slot gives a batch its cells: checks, then a search, both reading only, then sampi_kv_take, which alone
+   writes. The search for a run is llama.cpp's, constants and all. */
 
-/* How many cells there are up to the last one in use. */
+/* How many cells there are up to the last one in use. 0 if none is. From the end, where free cells are usual. */
 static uint32_t sampi_kv_cell_max(const samp_kv *kv)
 {
     uint32_t n = kv->size;
@@ -9196,10 +9484,12 @@ static void sampi_kv_attend(samp_kv *kv)
     kv->n = n < kv->size ? n : kv->size;
 }
 
-/* The sequences that there are, as a set. */
+/* The sequences that there are, as a set: for the check of a batch, and for samp_kv_seq_rm of all. n_seq_max is 64
+   at most and 1 at least, so the shift is defined. */
 static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - sampi_kv_of(kv)->set.n_seq_max); }
 
-/* Take the smallest sequence out of a set that is not empty. */
+/* Take the smallest sequence out of a set that is not empty: so a loop over a set takes as many steps as it has
+   members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
     int seq = __builtin_ctzll(*set);
@@ -9207,7 +9497,8 @@ static int sampi_kv_next_seq(uint64_t *set)
     return seq;
 }
 
-/* Is a batch one, by itself? How its positions go on from the cache's is another matter: see sampi_kv_goes_up. */
+/* Is a batch one, by itself? Reads only; for a slot and for the mask. How its positions go on from the cache's is
+   another matter: see sampi_kv_goes_up. */
 static int sampi_kv_check_batch(const samp_kv *kv, const samp_kv_batch *batch)
 {
     if (!kv || !batch || !batch->pos || !batch->seq) return SAMP_E_NULL;
@@ -9230,8 +9521,9 @@ static bool sampi_kv_follow(int32_t *last, uint64_t set, int32_t pos)
     return true;
 }
 
-/* Do the positions of each sequence go up, in the batch and from the cache to the batch? One pass over the cells,
-   which looks at the batch's sequences only. */
+/* Do the positions of each sequence go up, in the batch and from the cache to the batch? Otherwise a sequence
+   could get two tokens at one position, and the mask would show each the other. One pass over the cells, which
+   looks at the batch's sequences only. */
 static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
 {
     int32_t last[64];
@@ -9250,7 +9542,7 @@ static bool sampi_kv_goes_up(const samp_kv *kv, const samp_kv_batch *batch)
     return true;
 }
 
-/* Where a search begins: cells before a far head are probably free. */
+/* Where a search begins: cells before a far head are probably free. The bound is llama.cpp's. */
 static uint32_t sampi_kv_start(const samp_kv *kv, uint32_t n_tokens)
 {
     return kv->head > kv->used + 2 * n_tokens ? 0 : kv->head;
@@ -9276,7 +9568,8 @@ static uint32_t sampi_kv_find_run(const samp_kv *kv, uint32_t n_tokens)
 }
 
 /* Give the tokens of a batch the first free cells from `at` on, around the end; there must be enough. cells
-   [n_tokens] or NULL. */
+   [n_tokens] or NULL. Sets pos and seq of these cells (their delta is 0 already, as of all free ones), head and
+   used. The caller sets n. */
 static void sampi_kv_take(samp_kv *kv, const samp_kv_batch *batch, uint32_t at, uint32_t *cells)
 {
     for (uint32_t i = 0; i < batch->n_tokens; i++) {
@@ -9307,7 +9600,9 @@ SAMP_API int samp_kv_find_slot(samp_kv *kv, const samp_kv_batch *batch, samp_kv_
     return SAMP_OK;
 }
 
-/* ---- operations on a sequence ---- */
+/* ---- operations on a sequence ----
+   They change sets, positions and deltas of cells, used and head: never a key or a value, and not n (sampi_kv_attend).
+   Each checks its arguments, then walks over all cells; there is no list of a sequence's cells to keep in step. */
 
 /* What all of them begin with: a sequence that there is, and a range whose open ends are filled in. */
 static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int32_t *p1)
@@ -9319,7 +9614,7 @@ static int sampi_kv_check_range(const samp_kv *kv, int32_t seq, int32_t *p0, int
     return *p0 <= *p1 ? SAMP_OK : SAMP_E_RANGE;
 }
 
-/* The same for a function without a range. */
+/* The same for a function without a range; the sequence alone decides. */
 static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 {
     int32_t p0 = -1, p1 = -1;
@@ -9329,12 +9624,14 @@ static int sampi_kv_check_seq(const samp_kv *kv, int32_t seq)
 /* Is a sequence in a cell's set? Not in a free one, whose set is empty. */
 static bool sampi_kv_has(const samp_kv_cell *cell, int32_t seq) { return cell->seq >> seq & 1; }
 
+/* The same within a range: what copying, moving and dividing act on. */
 static bool sampi_kv_has_in(const samp_kv_cell *cell, int32_t seq, int32_t p0, int32_t p1)
 {
     return sampi_kv_has(cell, seq) && cell->pos >= p0 && cell->pos < p1;
 }
 
-/* Cell i is free again, and the next search begins no later. */
+/* Cell i is free again, and the next search begins no later. The only place that frees a cell, but for clearing
+   all and moving one. */
 static void sampi_kv_release(samp_kv *kv, uint32_t i)
 {
     kv->cells[i] = SAMPI_KV_FREE;
@@ -9342,7 +9639,8 @@ static void sampi_kv_release(samp_kv *kv, uint32_t i)
     if (i < kv->head) kv->head = i;
 }
 
-/* Take the sequences out of a cell's set. */
+/* Take the sequences out of a cell's set, and free it if none is left: what samp_kv_seq_rm and samp_kv_seq_keep do
+   to each cell. */
 static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
 {
     if (!(kv->cells[i].seq & set)) return; /* a free cell, too: it must not be released twice */
@@ -9350,6 +9648,7 @@ static void sampi_kv_leave(samp_kv *kv, uint32_t i, uint64_t set)
     if (kv->cells[i].seq == 0) sampi_kv_release(kv, i);
 }
 
+/* A negative sequence is no bad one here, so the check gets 0 in its place, which there always is. */
 SAMP_API int samp_kv_seq_rm(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1)
 {
     int status = sampi_kv_check_range(kv, seq < 0 ? 0 : seq, &p0, &p1);
@@ -9380,7 +9679,8 @@ SAMP_API int samp_kv_seq_keep(samp_kv *kv, int32_t seq)
     return SAMP_OK;
 }
 
-/* pos: where cell i moves to; below 0: out. Its keys stay as they are: delta says what they owe. */
+/* For samp_kv_seq_add and samp_kv_seq_div. pos: where cell i moves to; below 0: out, for all sequences that share
+   it. Its keys stay as they are: delta says what they owe. */
 static void sampi_kv_move_to(samp_kv *kv, uint32_t i, int64_t pos)
 {
     samp_kv_cell *cell = &kv->cells[i];
@@ -9417,7 +9717,7 @@ SAMP_API int samp_kv_seq_div(samp_kv *kv, int32_t seq, int32_t p0, int32_t p1, i
     return SAMP_OK;
 }
 
-/* The position with the largest sign * position, so that -1 asks for the smallest. */
+/* The position with the largest sign * position, so that -1 asks for the smallest. -1 as the result: none. */
 static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 {
     int32_t best = -1;
@@ -9433,14 +9733,18 @@ static int32_t sampi_kv_extreme(const samp_kv *kv, int32_t seq, int32_t sign)
 SAMP_API int32_t samp_kv_seq_pos_min(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, -1); }
 SAMP_API int32_t samp_kv_seq_pos_max(const samp_kv *kv, int32_t seq) { return sampi_kv_extreme(kv, seq, 1); }
 
-/* ---- keys and values ---- */
+/* ---- keys and values ----
+   The buffers, through sampi_kv_rows, which knows type and layout. A caller's kernels write them directly
+   (samp_kv_keys, samp_kv_values); what is below serves those without, the shift, the holes and the states. */
 
-/* [2] a layer's keys and its values; NULL if there is no such layer. */
+/* [2] a layer's keys and its values; NULL if there is no such layer, or no cache. For the four public functions
+   below. */
 static const sampi_kv_rows *sampi_kv_rows_of(const samp_kv *kv, uint32_t layer)
 {
     return kv && layer < sampi_kv_of(kv)->set.n_layer ? &sampi_kv_of(kv)->rows[2 * layer] : NULL;
 }
 
+/* Good until samp_kv_free: buffers never move. */
 SAMP_API void *samp_kv_keys(const samp_kv *kv, uint32_t layer)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9453,7 +9757,8 @@ SAMP_API void *samp_kv_values(const samp_kv *kv, uint32_t layer)
     return rows ? rows[1].data : NULL;
 }
 
-/* Element i of a cell, in the buffer's type. By memcpy, for a saved state's rows are not aligned. */
+/* Write element i of a cell, in the buffer's type: f16 are rounded here. By memcpy: the buffer has no type of its
+   own, and the caller's kernels may have given it one. */
 static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, float x)
 {
     char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -9465,6 +9770,7 @@ static void sampi_kv_store(const sampi_kv_rows *rows, size_t cell, size_t i, flo
     }
 }
 
+/* Read it; exact, for every f16 is a float. */
 static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
 {
     const char *p = rows->data + cell * rows->stride + i * rows->step;
@@ -9478,7 +9784,8 @@ static float sampi_kv_load(const sampi_kv_rows *rows, size_t cell, size_t i)
     return x;
 }
 
-/* A cell's elements as they are, between rows of one type: at once if they stand together in both. */
+/* A cell's elements as they are, between rows of one type: at once if they stand together in both. What moves a
+   cell, saves and loads one; no rounding, so bytes stay bytes. */
 static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_kv_rows *from, size_t from_cell)
 {
     char *t = to->data + to_cell * to->stride;
@@ -9491,7 +9798,8 @@ static void sampi_kv_copy(const sampi_kv_rows *to, size_t to_cell, const sampi_k
     for (size_t i = 0; i < to->n; i++) memcpy(t + i * to->step, f + i * from->step, width);
 }
 
-/* The caller's array of floats as rows with one cell. */
+/* The caller's array of floats as rows with one cell, for sampi_kv_copy. The const is taken off for both
+   directions: samp_kv_put's array is only read. */
 static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
 {
     sampi_kv_rows rows;
@@ -9503,7 +9811,7 @@ static sampi_kv_rows sampi_kv_floats(const float *x, size_t n)
     return rows;
 }
 
-/* One cell's elements as f32, from x or to x [n]. */
+/* One cell's elements from f32, x [n]: of samp_kv_put. f32 buffers take them as they are. */
 static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -9513,6 +9821,7 @@ static void sampi_kv_set(const sampi_kv_rows *rows, size_t cell, const float *x)
         sampi_kv_copy(rows, cell, &floats, 0);
 }
 
+/* And to f32: of samp_kv_get. Writes x [n]. */
 static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 {
     const sampi_kv_rows floats = sampi_kv_floats(x, rows->n);
@@ -9522,7 +9831,9 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
         sampi_kv_copy(&floats, 0, rows, cell);
 }
 
-/* Also the way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. */
+/* The way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. Which
+   token the cell has is not looked at, not even whether it has one. Nothing is written unless both arguments are
+   good. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9533,6 +9844,7 @@ SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float
     return SAMP_OK;
 }
 
+/* Reads the buffers; writes only k and v, exactly what is there as floats. */
 SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float *k, float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
@@ -9543,10 +9855,13 @@ SAMP_API int samp_kv_get(const samp_kv *kv, uint32_t layer, uint32_t cell, float
     return SAMP_OK;
 }
 
-/* ---- update: shifts, then holes ---- */
+/* ---- update: shifts, then holes ----
+   What the operations on sequences have put off: they only note it (delta and has_shift, do_defrag), and here the
+   buffers follow. samp_kv_update is the one caller; nothing allocates. */
 
-/* The angles of delta positions, to kv->turn. In double, by libm's cos and sin: keys are no tokens, and need not have
-   the same bits everywhere. */
+/* The angles of delta positions, to kv->turn: rotations add up, so cells turned to pos - delta need these only,
+   and their keys are not made anew. In double, by libm's cos and sin: keys are no tokens, and need not have the
+   same bits everywhere. */
 static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
 {
     uint32_t n_rot = kv->set.n_rot;
@@ -9557,8 +9872,8 @@ static void sampi_kv_turn_by(sampi_kv *kv, int32_t delta)
     }
 }
 
-/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once each.
-   */
+/* Turn all heads of a cell's key in one layer by kv->turn: (a, b) becomes (a c - b s, a s + b c), rounded once
+   each, in place. Elements behind n_rot of a head carry no position and stay. */
 static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint32_t cell)
 {
     bool adjacent = kv->set.rope == SAMP_ROPE_ADJACENT;
@@ -9574,7 +9889,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
     }
 }
 
-/* Turn the keys of all cells with a delta, in all layers; then no cell has one. */
+/* Turn the keys of all cells with a delta, in all layers; then no cell has one. Without rope the deltas are only
+   forgotten. */
 static void sampi_kv_shift(sampi_kv *kv)
 {
     int32_t turned = 0; /* what kv->turn is for: neighbours mostly share it */
@@ -9591,14 +9907,15 @@ static void sampi_kv_shift(sampi_kv *kv)
     kv->base.has_shift = false;
 }
 
-/* More holes before the last cell in use than the threshold allows? */
+/* More holes before the last cell in use than the threshold allows? A threshold of 0 asks for nothing. */
 static bool sampi_kv_has_holes(const sampi_kv *kv)
 {
     uint32_t max = sampi_kv_cell_max(&kv->base), holes = max - kv->base.used;
     return kv->set.defrag_threshold > 0.0f && (double)holes > (double)kv->set.defrag_threshold * max;
 }
 
-/* A cell with its keys and values to a free one. */
+/* A cell with its keys and values to a free one: a step of sampi_kv_fill_holes. used stays, and who keeps indices
+   of cells must ask anew. */
 static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
 {
     kv->base.cells[to] = kv->base.cells[from];
@@ -9606,7 +9923,8 @@ static void sampi_kv_move(sampi_kv *kv, uint32_t from, uint32_t to)
     for (uint32_t i = 0; i < 2 * kv->set.n_layer; i++) sampi_kv_copy(&kv->rows[i], to, &kv->rows[i], from);
 }
 
-/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. */
+/* As many cells behind `used` are in use as before it are free, so this many moves are needed, and no more. `hole`
+   only goes up, so it is one pass; behind it the first `used` cells are in use, and no others. */
 static void sampi_kv_fill_holes(sampi_kv *kv)
 {
     uint32_t hole = 0, used = kv->base.used;
@@ -9630,6 +9948,7 @@ SAMP_API int samp_kv_update(samp_kv *kv)
     return SAMP_OK;
 }
 
+/* Only a wish: cells move in samp_kv_update alone, when the caller expects it. */
 SAMP_API int samp_kv_defrag(samp_kv *kv)
 {
     if (!kv) return SAMP_E_NULL;
@@ -9637,9 +9956,12 @@ SAMP_API int samp_kv_defrag(samp_kv *kv)
     return SAMP_OK;
 }
 
-/* ---- the mask ---- */
+/* ---- the mask ----
+   What the model's attention gets of all this: cells are not in the order of their tokens, and hold several sequences,
+   so each token needs its own set. */
 
-/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. */
+/* Of a token that several sequences share, only what all of them have is seen: its keys serve all. Writes the
+   caller's arrays only. pos <= its own makes it causal, and includes the token itself. */
 SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_t *bits, float *bias)
 {
     int status = sampi_kv_check_batch(kv, batch);
@@ -9667,7 +9989,8 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 #define SAMPI_KV_MAGIC   0x564B4D53u /* "SMKV" */
 #define SAMPI_KV_VERSION 1u
 
-/* What must be the same in the cache that loads: it makes these words itself and compares. */
+/* What must be the same in the cache that loads: it makes these words itself and compares. Without rope its
+   settings don't matter, and are 0. */
 static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
 {
     const samp_kv_params *set = &kv->set;
@@ -9688,9 +10011,11 @@ static uint32_t sampi_kv_field(const sampi_kv *kv, size_t i)
     }
 }
 
+/* Magic, version, types, rope and n_layer, then a word for each buffer: the default of the switch above. */
 static size_t sampi_kv_n_fields(const sampi_kv *kv) { return 9 + 2 * (size_t)kv->set.n_layer; }
 
-/* The state's size for n cells. */
+/* The state's size for n cells: head, n, pos and delta and the elements of each, the checksum. For
+   samp_kv_state_size, and to compare with before anything is written or read. */
 static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
 {
     size_t per_cell = 8;
@@ -9699,7 +10024,7 @@ static size_t sampi_kv_state_bytes(const sampi_kv *kv, size_t n)
     return 4 * sampi_kv_n_fields(kv) + 4 + n * per_cell + 8;
 }
 
-/* How many tokens a sequence has. */
+/* How many tokens a sequence has: n of its state. */
 static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
 {
     uint32_t n = 0;
@@ -9707,13 +10032,14 @@ static uint32_t sampi_kv_count(const samp_kv *kv, int32_t seq)
     return n;
 }
 
+/* Of the sequence as it is now; 0 tells an unknown one, as an empty one has a head and a checksum. */
 SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
 {
     if (sampi_kv_check_seq(kv, seq)) return 0;
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state. */
+/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
 static void sampi_kv_write(char **to, const void *from, size_t n)
 {
     memcpy(*to, from, n);
@@ -9728,7 +10054,8 @@ static uint32_t sampi_kv_word(const char *bytes, size_t i)
     return x;
 }
 
-/* The same rows as a state has them, at data: cells one behind the other, never transposed. */
+/* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
+   of both layouts, and sampi_kv_copy does for saving and loading. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -9739,7 +10066,7 @@ static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 }
 
 /* In the order of the cells, for positions and rows alike; a shift that is pending is saved as pending, keys
-   unturned. */
+   unturned. The cache is only read, and bytes are written only when they are known to fit. */
 SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, size_t size)
 {
     const sampi_kv *kv = sampi_kv_of(cache);
@@ -9792,7 +10119,8 @@ static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t si
     return SAMP_OK;
 }
 
-/* How many cells would be free if seq were gone. */
+/* How many cells would be free if seq were gone: those that are free, and those that it has alone. For
+   samp_kv_state_load, which must know before it removes anything. */
 static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
 {
     uint64_t others = ~((uint64_t)1 << seq);
@@ -9801,7 +10129,8 @@ static uint32_t sampi_kv_room_without(const samp_kv *kv, int32_t seq)
     return room;
 }
 
-/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. */
+/* Cell i of n of a good state into a free cell of the cache, as the only token of a set of sequences. A step of
+   samp_kv_state_load, which counts it in used. */
 static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint32_t n, uint32_t cell, uint64_t set)
 {
     samp_kv_cell *c = &kv->base.cells[cell];
