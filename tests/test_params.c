@@ -90,6 +90,7 @@ static void test_defaults(void **state)
     assert_num(p.top_k, 40);
     assert_same(p.top_p, 0.95f);
     assert_same(p.min_p, 0.05f);
+    assert_same(p.top_a, 0.0f);
     assert_same(p.typ_p, 1.0f);
     assert_same(p.tfs_z, 1.0f);
     assert_same(p.top_n_sigma, -1.0f);
@@ -203,6 +204,11 @@ static void test_bad_fields(void **state)
     bad(min_p, NAN, SAMP_E_NAN);
     good(min_p, 0.0f);
     good(min_p, 1.0f);
+    bad(top_a, -1e-45f, SAMP_E_RANGE);
+    bad(top_a, ABOVE_1, SAMP_E_RANGE);
+    bad(top_a, NAN, SAMP_E_NAN);
+    good(top_a, 0.0f);
+    good(top_a, 1.0f);
     bad(typ_p, 0.0f, SAMP_E_RANGE);
     bad(typ_p, ABOVE_1, SAMP_E_RANGE);
     bad(typ_p, NAN, SAMP_E_NAN);
@@ -391,6 +397,9 @@ static void test_order(void **state)
     ordered("k", "logit-bias top-k dist");
     ordered("tfs_z", "logit-bias tail-free dist");
     ordered("f", "logit-bias tail-free dist");
+    ordered("top_a", "logit-bias top-a dist");
+    ordered("a", "logit-bias top-a dist");
+    ordered("top-a;top_k", "logit-bias top-a top-k dist");
     ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
     ordered("mtp", "logit-bias min-p temp-ext top-p dist");
     ordered("temperature;temperature", "logit-bias temp-ext temp-ext dist");
@@ -398,6 +407,22 @@ static void test_order(void **state)
     ordered("txmpyfksde",
             "logit-bias temp-ext xtc min-p top-p typical tail-free top-k top-n-sigma dry penalties dist");
     ordered("xtc;tfs_z;typ_p;dry", "logit-bias xtc tail-free typical dry dist");
+}
+
+/* In the default order those that are mostly off have their place only while they are on. */
+static void test_default_order_of_what_is_on(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.tfs_z = 0.9f;
+    p.top_a = 0.1f;
+    int status;
+    samp_sampler *chain = samp_chain_from_params(&p, &status);
+    assert_ok(status);
+    assert_text(samp_name(samp_chain_get(chain, 5)), "tail-free");
+    assert_text(samp_name(samp_chain_get(chain, 9)), "top-a");
+    assert_int_equal(samp_chain_n(chain), 13);
+    samp_free(chain);
 }
 
 static void test_order_bad(void **state)
@@ -923,6 +948,7 @@ int main(void)
         cmocka_unit_test(test_null),
         cmocka_unit_test(test_zeroed),
         cmocka_unit_test(test_order),
+        cmocka_unit_test(test_default_order_of_what_is_on),
         cmocka_unit_test(test_order_bad),
         cmocka_unit_test(test_tfs),
         cmocka_unit_test(test_greedy),
