@@ -538,11 +538,14 @@ typedef struct sampi_gpu_args {
    cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
    (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
    logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
-   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. */
+   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. Called by
+   the passes for whole cells, by the steps for single tokens, and by >>host for what a key holds. Nothing here writes
+   but through a pointer that it is given for that. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
-   compiler a fence of the whole system, once or twice: so there are no more of them than needed. */
+   compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
+   (>>steps); the probe of >>host counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
@@ -558,6 +561,7 @@ static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
 /* Below all keys with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
+/* A read past an end is brought back to it by this: the value is then ignored, but the read has no branch. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A row to read from: nothing in it changes during a pass. */
@@ -569,7 +573,8 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
-/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. */
+/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. What it points to
+   changes only between passes, and by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
@@ -583,7 +588,8 @@ static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 }
 
 /* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
-   without changed ids have no holes, and no pass looks for any. */
+   without changed ids have no holes, and no pass looks for any. Made anew by each team for each pass, and by steps that
+   look up single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -598,7 +604,8 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 }
 
 /* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
-   pairs of neighbours. */
+   pairs of neighbours. Whoever turns a bit or a place in a cell into an id must ask this with the same `pairs` as the
+   read: that of sampi_gpu_paired, which is false for the last group. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
@@ -664,14 +671,16 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 #undef SAMPI_CLAMPED
 }
 
-/* One element, holes not regarded. */
+/* One element, masked or not, holes not regarded: for tokens that a pass has found, and for those in the holes. Their
+   logits stay in the row, which is the caller's and is never written. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
 /* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
-   decide among those with the same code. The bits of doubles that aren't negative are in their order. */
+   decide among those with the same code. The bits of doubles that aren't negative are in their order. The passes, the
+   changed tokens and the search itself ask this one function: else they would not agree about where a token belongs. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
@@ -704,7 +713,8 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
     return op;
 }
 
-/* Does an operation that removes tokens leave this one? */
+/* Does an operation that removes tokens leave this one? Asked by replay for a token of the row and by list_keep for one
+   of the list: a token has the same fate in both. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
@@ -714,7 +724,8 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Apply n operations to a logit: -inf if the token is gone. */
+/* Apply n operations to a logit: -inf if the token is gone. The passes do all operations, append_cell only those up to
+   a moment that an item remembers, apply_changed the newest one. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -732,7 +743,8 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
 }
 
 /* The same for a bound on logits, which only scaling moves, because it keeps the order; adaptive_p's map leaves none.
-   Operations that remove tokens may leave the bound too high, never too low. */
+   Operations that remove tokens may leave the bound too high, never too low. Used where a maximum of the row as it came
+   is asked about tokens as they are now: live of a cell, find_floor of a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -749,7 +761,8 @@ static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Put a token on the list; beyond its end only the count grows. */
+/* Put a token on the list; beyond its end only the count grows, and by that advance sees that it was too long. For the
+   one team that advances a row (join_changed, repack): its lanes meet in the counter. The passes have append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);
@@ -765,16 +778,21 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
    goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
    are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
    integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
-   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). */
+   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). Called by
+   sampi_gpu_team through sampi_gpu_walk, once per team and pass. Of the state only n_list is written here; all else of
+   it was written by the team that ended the pass before, and stays as it is until the next end. */
 
-/* The first group of a team's share. Shares differ by one group at most. */
+/* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
+   first one of split + 1: no group is left out, or has two teams. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
 /* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
-   before it reads them, so that nobody has to be waited for; the row's last team fills them in again. */
+   before it reads them, so that nobody has to be waited for; the row's last team clears them again (sampi_gpu_finish),
+   so they are all zero when a row begins. The words belong to this team alone: the atomic is for its lanes, of which
+   two may have ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -790,7 +808,9 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
 }
 
 /* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
-   every element once, and does so little with it that only the memory's speed counts. */
+   every element once, and does so little with it that only the memory's speed counts. Its maxima are what lets the
+   later passes leave most cells unread: cell and lane_max stay as written here until the next batch. A masked NaN is
+   not seen, as on the CPU; one in a hole is found by end_scan, which reads the changed tokens. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -815,6 +835,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
+                /* a comparison with NaN is false and leaves the maximum as it was, so NaN has a flag of its own */
                 bad |= x != x || y != y;
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
@@ -839,11 +860,13 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
+    /* the only member of the part that end_scan reads */
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. A single temperature is
-   by far the most frequent operation, and gets a multiplication without a loop over operations. */
+/* The row as every other pass reads it: these groups, as the operations so far have left them. It is a copy of what the
+   state says, which lanes can keep in registers. A single temperature is by far the most frequent operation, and gets a
+   multiplication without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* groups */
@@ -854,6 +877,8 @@ typedef struct sampi_gpu_pass {
     float r, max, bar;
 } sampi_gpu_pass;
 
+/* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
+   >>steps). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -872,15 +897,17 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. A cell
-   with only masked tokens, or only holes, has the maximum -inf, and is never read. */
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question: a pass
+   over a row that was cut costs a fraction of the scan. A cell with only masked tokens, or only holes, has the maximum
+   -inf, and is never read. The answer may be yes in vain, never no in vain: the bound is one from above. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* The logits of a lane's cell; -inf: masked, or gone. */
+/* The logits of a lane's cell as they are now; -inf: masked, or gone. It does what sampi_gpu_replay does, with the same
+   roundings: a token must have one logit, whoever asks. The CPU rounds after each operation too. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
@@ -890,6 +917,7 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
+            /* computed for masked ones too, and then not used: a selection instead of a branch */
             l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
         }
     }
@@ -900,7 +928,10 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
     }
 }
 
-/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
+/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
+   three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
+   places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
+   no list to write them to. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits)
 {
@@ -919,7 +950,8 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
 }
 
 /* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
-   once. A masked token adds only them. */
+   once. A masked token adds only them. Only for the loop of walk_sums, where turning each double into an integer would
+   take longer than the rest; lists, which are short, have sampi_weight itself, and the sums come out equal. */
 SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 {
     const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
@@ -930,11 +962,13 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 }
 
 /* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
-   weighed, also those that are gone (their weight is zero): a branch would cost more. */
+   weighed, also those that are gone (their weight is zero): a branch would cost more. Asked for by require_sums, which
+   has made sure that the maximum is known: weights are relative to it. It writes the team's part; end_sums adds up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    /* this floor is sampi_gpu_floor of a logit: whoever has that logit has a key above it, so logits can be compared */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -948,6 +982,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
+            /* gone ones must not become the smallest */
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
             wanted |= (uint32_t)(l[i] >= floor) << i;
@@ -966,11 +1001,13 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 /* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
-   stays below 2^64 for a row of any length, and needs no wider integers in the loop. */
+   stays below 2^64 for a row of any length, and needs no wider integers in the loop. They are put together once a row,
+   in 128 bits. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
+/* One x more. The row, the list and the changed tokens are added by this, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -979,7 +1016,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum. MAX is the same pass, of which only the maximum is used. */
+/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass, of which only the maximum is used: for a
+   row whose first tokens were removed or changed, so that nobody knows it. It is rare, and not worth a function. (The
+   sums that MAX makes are of an old maximum and scale, and nobody reads them.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1007,8 +1046,10 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER, BUCKET: the list. GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for
-   another one's: each looks through the maxima of its own cells, and reads those that matter. */
+/* GATHER, BUCKET: the list. GATHER's keys from floor on (require_list), BUCKET's codes in a window (search_bucket). Few
+   cells have any, and no lane waits for another one's: each looks through the maxima of its own cells, and reads those
+   that matter. Whoever asked has set n_list to 0; the items come in no order, and differently each time, and nothing
+   may depend on that. Both are one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1016,6 +1057,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
+    /* scores say nothing about maxima, so by score every cell that isn't empty is read */
     const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
@@ -1049,8 +1091,9 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* HIST: mass and count of the buckets. Integers, so that the order of the atomics can't be seen in the sums; without a
-   mass to look for only counts are needed, and weights are not made. */
+/* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
+   the atomics can't be seen in the sums; without a mass to look for only counts are needed, and weights are not made.
+   All teams of the row add to the same buckets. It is for sets that are not known to fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1078,8 +1121,10 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* DRAW: the envelope's sum of each group, from those of its cells. The draw then finds a group by these sums, and makes
-   the envelopes of that group's elements again. Sums of cells go through memory: a group's cells belong to 32 lanes. */
+/* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
+   these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
+   belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Sums of groups that nothing is
+   left in are written too: they hold what an earlier draw has left. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1105,7 +1150,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* A team's part of the pass that the row waits for. NONE has no work: the row goes on after a user's sampler. */
+/* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
+   passes. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {
@@ -1127,10 +1173,14 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
    they sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one
    thing to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
-   list_end; list_weights for tail_free), and that no other function may use in between. */
+   list_end; list_weights for tail_free), and that no other function may use in between. All of it is called from
+   >>steps, by the one team that advances a row, when no other team is at work on that row: so plain writes do, and
+   lanes alone must be kept apart. Of the state these functions write n_list and buffer (list_keep) and n, z, s, low
+   (list_sums), nothing else. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
-   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. */
+   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Every function of
+   >>steps gets it, so what it points to is what they can write. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1141,6 +1191,8 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
+/* Made by sampi_gpu_advance once per pass. changed_id is of the side that the rules are on now: sampi_gpu_finish, which
+   may change sides, is done with it by then. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -1155,13 +1207,15 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* The list in use: the other buffer is where list_keep writes. */
+/* The list in use: the other buffer is where list_keep writes. Whether what it holds is to be believed is said by
+   listed and complete in the state. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
-/* The first token's key; 0: the list is empty. */
+/* The first token's key; 0: the list is empty. For greedy, and for a maximum that need not be looked for in the row. A
+   key is never 0: that would be a logit below -FLT_MAX. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1173,8 +1227,9 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
-/* What SUMS finds out about a row, of the list. The sums are the same integers: a row gets the same token whether its
-   tokens are a list by then or not. */
+/* What SUMS finds out about a row, of the list, for require_sums. The sums are the same integers: a row gets the same
+   token whether its tokens are a list by then or not. The maximum must be known; whoever calls says that the sums are
+   known now. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1197,8 +1252,11 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What the operation leaves nothing of goes. A lane counts what stays of its tokens, and then knows from the counts of
-   those before it where to put them: an atomic that each token waits for would take longer. */
+/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
+   by the steps that remove tokens, and by a patch, which may mask some. A lane counts what stays of its tokens, and
+   then knows from the counts of those before it where to put them: an atomic that each token waits for would take
+   longer. Not in place, because a lane would write over what another one has not read yet. Nothing sorted stays
+   sorted. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1230,8 +1288,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     }
 }
 
-/* SCALE, to the list. Equal logits may come of different ones, so that the order of keys can change: it is no list in
-   order, and nothing has to be done about that. */
+/* SCALE, to the list, for scale_all. Equal logits may come of different ones, so that the order of keys can change: it
+   is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the logits were. */
 static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1244,7 +1302,9 @@ static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
     }
 }
 
-/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. */
+/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free, and
+   mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays, and what fills up
+   lies behind it. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1271,7 +1331,8 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 }
 
 /* The codes of the list in an order, and the weights in wide: what a prefix is searched in. They are made once, and
-   read a few dozen times. */
+   read a few dozen times. Called by the two places that search a list for the end of a prefix; the maximum must be
+   known, and for the order of scores the mean, which is in search. */
 static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1288,7 +1349,8 @@ static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 }
 
 /* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
-   which list_end passes over. So one search serves for both orders. */
+   which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
+   then: this writes over them. */
 static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1299,12 +1361,13 @@ static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
                                                                                                    : UINT64_MAX;
 }
 
-/* How many tokens of the list have codes up to `code`, and their mass. */
+/* How many tokens of the list have codes up to one, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* The end of the sum may lie between two tokens with one code: these count both or not at all. */
+/* Of the codes and weights that list_codes has left; with UINT64_MAX of the whole list. The end of the sum may lie
+   between two tokens with one code: these count both or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1320,7 +1383,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* How many tokens have keys from this one on. */
+/* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1331,7 +1394,7 @@ static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
     return count;
 }
 
-/* Weights in wide, for who needs no codes. */
+/* Weights in wide, for who needs no codes: tail_free, which reads them by place in the sorted list. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1344,8 +1407,10 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) What is searched is cut into four each
-   time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. */
+   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) It reads code and wide, whatever they
+   hold: search_list asks with codes and weights, list_draw with ids and envelopes. What is searched is cut into four
+   each time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. The
+   loop ends early when one token is left in between, which for codes of 64 bits is nearly always. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1377,6 +1442,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
             n_a += x <= a, n_b += x <= b, n_c += x <= c;
             mass_a += x <= a ? y : 0, mass_b += x <= b ? y : 0, mass_c += x <= c ? y : 0;
         }
+        /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
         if (mass_a >= mass && n_a >= count)
             hi = a, upto = n_a;
         else if (mass_b >= mass && n_b >= count)
@@ -1390,7 +1456,9 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
 }
 
 /* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. */
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
+   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
+   lends, and must not be part of x; nothing else is written. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
@@ -1443,7 +1511,8 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
-/* The sum of x [n]: eight reads under way for each lane. */
+/* The sum of x [n]: eight reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
+   order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -1459,7 +1528,10 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 }
 
 /* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. */
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
+   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
+   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
+   other, so they end at the same one. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
