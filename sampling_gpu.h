@@ -1568,15 +1568,21 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
    the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
    known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
    called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
-   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. */
+   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. Only this
+   team writes the row's state, its changed tokens, its list and its scratch, until it raises the epoch (sampi_gpu_team,
+   at the end of the section); so nothing here is guarded against other teams, and atomics are for the lanes of this
+   one. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
 
-/* ---- what is known of the tokens left ---- */
+/* ---- what is known of the tokens left ----
+   The questions: asked by the samplers below, by log-probabilities, and by one another. An answer of 1 is in the state
+   (max; n, z, s, low; the list); for 0 the state has the order for the pass. */
 
-/* The set has changed. Its maximum is still known only if that is said. The list isn't touched: whether it still holds
-   depends on the change, and its author says so in listed and complete. */
+/* The set has changed, by a sampler that removes tokens or changes logits. Its maximum is still known only if that is
+   said. The list isn't touched: whether it still holds depends on the change, and its author says so in listed and
+   complete. A search for a floor that was in vain may be worth while again: asked. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     st->sums_known = st->drawn = false;
@@ -1584,7 +1590,8 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
-/* The largest of the changed logits, -inf if there are none. */
+/* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
+   scan. */
 static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -1596,7 +1603,8 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 }
 
 /* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
-   maximum, so that a pass for it is rare. */
+   maximum, so that a pass for it is rare. Nearly every step asks this first: weights, envelopes and scores are relative
+   to the maximum, and a pass that makes them finds it in the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1612,7 +1620,8 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 }
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. The parts stay disjoint, so that each maximum still stands for another token. */
+   together. The parts stay disjoint, so that each maximum still stands for another token. find_floor then reads 512
+   numbers a dozen times, and not tens of thousands. */
 static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -1637,7 +1646,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* How many of the maxima part [n] reach a value. */
+/* How many of the maxima part [n] reach a value: a step of find_floor's bisection. */
 SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
 {
     uint32_t count = 0;
@@ -1656,9 +1665,11 @@ SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float
 }
 
 /* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts, each of which stands for a token. The scan has left maxima of lanes, a few per team,
-   and of cells, of which there are many: the fewer do if they are twice as many as wanted. Neither changes with the
-   operations since, which keep the order of what is left: the floor is found in the row as it came, and scaled. */
+   from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
+   floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
+   lanes, a few per team, and of cells, of which there are many: the fewer do if they are twice as many as wanted.
+   Neither changes with the operations since, which keep the order of what is left: the floor is found in the row as it
+   came, and scaled. Not for a row that is thinned. It writes the row's fold, nothing else. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
@@ -1678,6 +1689,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         const int32_t key = sampi_key(part[i]);
         smallest = key < smallest ? key : smallest;
     }
+    /* all parts reach the smallest, so the search need not begin below it */
     if (smallest > lo) lo = smallest;
     if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
     while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
@@ -1694,7 +1706,8 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 }
 
 /* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further
-   down will do, and one that was too long at a higher floor needn't be tried again. */
+   down will do, and one that was too long at a higher floor needn't be tried again. After 0 the pass fills the list,
+   and advance says in listed or overflown what has become of it: the second call then answers from these. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
@@ -1709,7 +1722,8 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 
 /* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
    or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
-   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. */
+   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. A
+   prefix in the list and mirostat ask this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
@@ -1720,7 +1734,8 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 }
 
 /* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
-   instead of being recorded. */
+   instead of being recorded. For what needs every token at once (tail_free, a user's sampler, an export), and after
+   typical, because it mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -1728,8 +1743,9 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
     return known;
 }
 
-/* n, z, s and low, and with them the maximum. The pass also makes a list of the first tokens, which are often enough
-   for what comes next. */
+/* n, z, s and low, and with them the maximum: for whatever depends on probabilities or on how many are left. The pass
+   also makes a list of the first tokens, which are often enough for what comes next. The sums hold until the set
+   changes. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1751,12 +1767,16 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
     return 0;
 }
 
-/* ---- what is done to them ---- */
+/* ---- what is done to them ----
+   Each tells two cases apart: of a row that is complete the list is changed; another one gets an operation, its changed
+   tokens get it at once, and what was known is kept as far as it still holds. Called by samplers that have asked all
+   they need: what a step does after such a change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
 
-/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. */
+/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
+   pushes an operation calls this next, or these tokens would be left out of it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -1769,7 +1789,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 }
 
 /* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the
-   row is complete from here on: this is how a chain gets away from passes. */
+   row is complete from here on: this is how a chain gets away from passes. A maximum that is known stays so, because
+   its token is the first to stay. Every sampler that cuts ends here, but xtc and typical; and log-probabilities, to
+   count. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1786,8 +1808,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them, which so becomes the first. A list made before stays one of
-   keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
+/* Keep the tokens up to this key, the key of one of them, which so becomes the first: xtc. A list made before stays one
+   of keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1804,7 +1826,8 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
-/* l *= r for every token. A list that isn't complete is of no more use: its floor was one of keys before. */
+/* l *= r for every token: temperatures. A list that isn't complete is of no more use: its floor was one of keys before.
+   The maximum and the bar are scaled like any logit, so that they remain those of tokens. */
 static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_state *st = h->st;
@@ -1823,7 +1846,9 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. */
+   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. Only
+   an export reads it, when sampi_gpu_fetch (>>host) makes the array that the CPU would have; and adaptive_p, for the
+   logits from before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
@@ -1844,7 +1869,8 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
     st->order_mean = mean;
 }
 
-/* The array would get its p here: likewise, and the sums that p is made from. */
+/* The array would get its p here: likewise, and the sums that p is made from, which must be known. Read by an export,
+   and for the p that a user's sampler gets. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1863,9 +1889,12 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
     st->p_z = st->z;
 }
 
-/* ---- the end of a prefix ---- */
+/* ---- the end of a prefix ----
+   Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
+   All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
 
-/* Histograms at zero. The team that asks for one clears it: no other one is at work. */
+/* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
+   afterwards lets the others see the zeros before they add. */
 static void sampi_gpu_clear(const sampi_gpu_here *h)
 {
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -1874,7 +1903,7 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
 }
 
 /* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
-   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. */
+   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1888,11 +1917,13 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* What of a is left to be found, with b found. */
+/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
+   the other. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes. By score several tokens
-   may have the last one's: then keys decide how many of these belong to the prefix. */
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
+   made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
+   prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1910,7 +1941,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 }
 
 /* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
-   function that put codes into buckets: even ones have no formula for their ends that would round the same way. */
+   function that put codes into buckets: even ones have no formula for their ends that would round the same way. For
+   search_bucket, to which the bucket's ends are the next window. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -1926,7 +1958,9 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 
 /* The histogram is there: the bucket with the end, that is the later one of the two in which mass and count are
    reached. What lies before it is taken off. It becomes the window of the next histogram if it holds more than a list,
-   which a single code can't be cut into: then the CPU has the row. */
+   which a single code can't be cut into: then the CPU has the row. Else its tokens are listed, and are not a list of
+   the first ones: listed stays false. Seven histograms at most, since each window but the first has 2048 times fewer
+   codes than the one before. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1963,7 +1997,8 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return 0;
 }
 
-/* How many tokens are probably enough: twice the perplexity. A guess that is wrong costs a pass, never a token. */
+/* How many tokens are probably enough: twice the perplexity, if the sums are there. A guess that is wrong costs a pass,
+   never a token. */
 static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
 {
     if (mass == 0 || !st->sums_known) return count;
@@ -1973,7 +2008,7 @@ static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64
 }
 
 /* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
-   for histograms to find. */
+   for histograms to find. Most prefixes end here: the sums have brought a list along, or one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1988,6 +2023,7 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     sampi_gpu_prefix p;
     sampi_gpu_list_codes(h, by_score);
     sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    /* a list that is too short is still the answer if there are no more tokens */
     const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
     if (enough) {
         sampi_gpu_search_list(h);
@@ -2002,7 +2038,8 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
    are the place of its last token. First in the list of the first tokens; then among all, by histograms: of all codes,
    of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of the prefix itself is made,
-   if it is short: what the sampler keeps is then complete. */
+   if it is short: what the sampler keeps is then complete. Between two passes search.stage remembers where it was; a
+   step must ask for the same prefix until it gets it, and nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -2037,7 +2074,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. Nothing is put in order by it. */
+/* Keep the first tokens: so much mass, so many. For a temperature of 0, which masks the others where they stand, and
+   for mirostat, behind which nobody sees an array: so nothing is put in order by it. Called again after a pass, like a
+   sampler. */
 static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -2046,7 +2085,8 @@ static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t
 }
 
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. */
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
+   only; it writes nothing but what its questions write. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -2066,7 +2106,9 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
 /* The caller's phase, plus this: min_keep decides, not the floor. */
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
-/* Keep l >= floor, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
+/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, top_a, mirostat_v2. The array is put in
+   order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
+   afterwards it is the caller's again. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -2091,9 +2133,13 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     return 1;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing ----
+   The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
+   own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
+   begun. */
 
-/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. */
+/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. All lanes do the same here: a
+   single token is asked for. */
 static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -2107,7 +2153,8 @@ static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. */
+/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
+   token that a draw has come upon, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -2116,7 +2163,8 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
 }
 
 /* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
-   their places, so that the running sum over the group is the one that the CPU would go through. */
+   their places, so that the running sum over the group is the one that the CPU would go through. row_draw calls it for
+   each attempt; the row itself holds a hole, an envelope of 0, where a changed token stands. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -2143,7 +2191,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 }
 
 /* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
-   if it had never been taken out. */
+   if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
 static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -2158,7 +2206,8 @@ static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 
 /* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
    test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
-   the sums of lanes. Mostly the first attempt is good: the envelope is close. */
+   the sums of lanes. Mostly the first attempt is good: the envelope is close. Behind the DRAW pass, for a row without a
+   complete list; the key that it returns is of the logit as it is now. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -2180,7 +2229,8 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* The key of the drawn token: of the list, or after a pass for the envelope's sums. */
+/* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
+   A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
 static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
@@ -2199,9 +2249,13 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
     return 1;
 }
 
-/* ---- the end of a row ---- */
+/* ---- the end of a row ----
+   What is written here is what the host and the next batch see: the result, the caller's token, the job moved on, the
+   state back at zero. */
 
-/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. */
+/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
+   finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
+   rest visible to the teams, and the end of the kernel to the host. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -2222,7 +2276,8 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
-/* The rules of a step: where they came with the batch, or in the row's own place. */
+/* The rules of a step: where they came with the batch, or in the row's own place. The host never has two steps' rules
+   stay there, so they begin at its beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -2234,7 +2289,8 @@ typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
-/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. */
+/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. For
+   next_rules: of what comes into the window, and of what falls out. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -2250,8 +2306,10 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 
 /* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
    token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Rules that nothing
-   changes (logit_bias) are copied once, from where they were sent. */
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because a
+   lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once, from
+   where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its token;
+   sampi_gpu_follow (>>host) must come to the same side and numbers, or the host would send a job that doesn't fit. */
 static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -2298,7 +2356,10 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 }
 
 /* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch
-   and arrived. It returns 0 like a step that waits, because nothing more is to be done. */
+   and arrived. The only end that a row has, with a token, a list for the host (-1), an error, or "not on the device";
+   only a token or a list moves the job on. It returns 0 like a step that waits, because nothing more is to be done. The
+   operations needn't be cleared: n_ops is zero. What comes back in `out` for a row that the host must still see to is
+   written over by the host. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -2322,7 +2383,8 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 }
 
 /* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
-   the last step. */
+   the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
+   learnt, for the host's chain. */
 static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -2334,9 +2396,16 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 
 /* ---- the samplers ----
    A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
-   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same. */
+   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same.
+   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS of >>records, for the team that advances the row, and
+   calls it again from its beginning after each pass that it has asked for. A step writes the state, the list and the
+   changed tokens; mirostat and adaptive_p also their record, which is what they have learnt. Returns are those of the
+   whole section. sampi_gpu_fill of >>host calls sampi_gpu_fill_* by the same list, on the host, when a chain is packed:
+   the record is zero but for kind, seed, stream and where its rules begin; they write parameters into it, and nothing
+   else, least of all the sampler. */
 
-/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. */
+/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
+   operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -2346,7 +2415,8 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 }
 
 /* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
-   order, so the lane of the first one does them all. */
+   order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
+   changes, stay where they are and cost nothing. */
 static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2362,7 +2432,8 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
     }
 }
 
-/* The same to a list: each item looks for its rules. A token that a bias masks goes. */
+/* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
+   bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
 static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2388,8 +2459,9 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* Single logits change. The maximum is known at once as long as nothing else was done to the row: it is that of the
-   changed tokens or that of the others. */
+/* logit_bias, penalties and dry: single logits change. The maximum is known at once as long as nothing else was done to
+   the row: it is that of the changed tokens or that of the others. Phase 1: they have changed, and only the maximum is
+   asked for, by a pass if need be: without a phase they would change again. */
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2424,7 +2496,9 @@ static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
 }
 
 /* Keep what is within n standard deviations of the maximum: sums for these first, then the smallest logit that is
-   within reach, by bisection over floats, in exactly the arithmetic of the CPU. */
+   within reach, by bisection over floats, in exactly the arithmetic of the CPU. Phase 0: what the sums are made with,
+   maximum and scale; 1: the sums are there (sigma), of a pass or of the list. They are integers, so that the deviation
+   is the same number however many teams have added them up. */
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2474,7 +2548,7 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
 
-/* The first k in order. */
+/* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
@@ -2486,7 +2560,8 @@ static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
 
-/* The four samplers with a threshold and a smallest number of tokens. */
+/* What typical, top_p, tail_free, min_p and top_a have in common: a share of the mass or of the largest p, and a
+   smallest number of tokens. */
 static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
 {
     step->share = sampi_share(s->u.cut.p);
@@ -2494,7 +2569,8 @@ static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
 }
 
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share, by bisection. */
+   running sum exceeds its share, by bisection. It is declined, and the CPU samples the row, if they don't fit. Between
+   list_weights and the last sum nothing else may write wide. */
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2534,7 +2610,8 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
 static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
 /* The shortest prefix in the order of scores. Phase 1: the cut is made; what is left is mostly few, and becomes the
-   list if it fits. Thinned, because the scores say nothing about maxima of cells. */
+   list if it fits. Thinned, because the scores say nothing about maxima of cells; and the first token may be gone, so
+   the maximum is no longer known. If what is left doesn't fit a list, the chain goes on all the same, with passes. */
 static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2569,7 +2646,7 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
-/* The shortest prefix with its share of the mass. */
+/* The shortest prefix with its share of the mass. No mass at all would be no prefix: at least one token stays. */
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2586,7 +2663,8 @@ static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_top_p(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
-/* A probability of p times the largest one is a logit ln p below the maximum. */
+/* A probability of p times the largest one is a logit ln p below the maximum: so it needs no sums, unless min_keep
+   does. */
 static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     int known = sampi_gpu_require_max(h);
@@ -2594,13 +2672,15 @@ static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return sampi_gpu_keep_above(h, (double)h->st->max + step->d, step->min_keep > 1 ? step->min_keep : 1);
 }
 
+/* The logarithm is taken on the host, once for all batches that the chain stays for. */
 static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
 {
     sampi_gpu_fill_cut(step, s);
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. */
+/* Keep what is above a p_max^2. Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with
+   SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state while keep_above asks its questions. */
 static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2616,7 +2696,8 @@ static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
 static void sampi_gpu_fill_top_a(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_min_p(step, s); }
 
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
-   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */
+   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. The coin comes first and
+   costs nothing; it is the same in each call, since no random number is used up. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2658,7 +2739,7 @@ static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
 }
 
-/* A temperature too small for arithmetic is greedy: one token stays. */
+/* For temp and temp_ext: a temperature too small for arithmetic is greedy: one token stays. */
 static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
@@ -2666,6 +2747,7 @@ static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
     return 1;
 }
 
+/* A fixed temperature. For a row that isn't complete it is one operation in the list, and no pass. */
 static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     return sampi_gpu_temper(h, step->a);
@@ -2673,7 +2755,8 @@ static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
 
-/* The temperature depends on the entropy. Phase 1: it is known, in scale. One token has no entropy. */
+/* The temperature depends on the entropy. Phase 1: it is known, in scale, where it waits if a tiny one needs a search
+   with passes. One token has no entropy. */
 static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2697,7 +2780,8 @@ static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s
     step->c = s->u.temp.exponent;
 }
 
-/* p is set, and the array in order: of that only an export shows anything. */
+/* p is set, and the array in order: of that only an export shows anything. Where the whole chain runs here the host
+   leaves the step out (sampi_gpu_pack_steps). */
 static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2710,7 +2794,8 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* The first token: a list of one is asked for, and more in it are no harm. */
+/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
+   token, whichever way it went. */
 static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2720,7 +2805,7 @@ static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* The draw, without anything before it or after it. */
+/* The draw, without anything before it or after it: one pass for a row, none for a complete list. */
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
@@ -2731,8 +2816,9 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 /* It has no parameters but the random source, which every step has. */
 static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* Draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next batch, and into the
-   result, for the host's chain. */
+/* For both mirostats: draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next
+   batch, and into the result, for the host's chain. Changed once, behind all questions: a step that is called again
+   must not learn twice. */
 static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2746,7 +2832,7 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
 }
 
 /* Phase 0: the exponent of Zipf's law from the first m tokens, which are sorted, and from it how many to keep (row_z);
-   1: keep them; 2: draw. */
+   1: keep them; 2: draw. Declined if no list holds m tokens. */
 static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2782,7 +2868,8 @@ static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s
     step->mu = s->now.mu;
 }
 
-/* Phase 0: the floor (scale) from mu; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
+/* Keep the tokens whose surprise is at most mu, and draw. Phase 0: the floor (scale) from mu; 1: keep what reaches it,
+   with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
 static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2804,7 +2891,8 @@ static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler
     sampi_gpu_fill_mirostat(step, s);
 }
 
-/* The map, done to a list. at_order has the logit from before: the chosen token's probability is made from it. */
+/* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
+   from it. It is free for that: behind the sampler that selects no array is exported. */
 static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2820,8 +2908,8 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     }
 }
 
-/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
-   that after all operations but the last one, which is the map. */
+/* A token's logit before the map: what its probability is reckoned from, by adaptive_p. In a list it is beside the key;
+   else it is that after all operations but the last one, which is the map. */
 static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 {
     if (!h->st->complete) {
@@ -2838,7 +2926,8 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 }
 
 /* Logits by how far the probability is from the aim, then a draw. Phase 1: mapped. row_max and row_z are of the first
-   distribution, of which the chosen token's probability is learnt. */
+   distribution, of which the chosen token's probability is learnt; the map's own copies are in its operation. What is
+   learnt changes behind all questions, once. */
 static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2885,12 +2974,14 @@ static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler 
 
 /* ---- a user's sampler ----
    The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
-   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass. */
+   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
+   sampi_gpu_user is the step; the host's half is sampi_gpu_call_user (>>host). */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
 
-/* The list as the arrays that a user's sampler gets. */
+/* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
+   export's is, of what the logits were when p was last set; 0 if it never was. */
 static void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2909,7 +3000,9 @@ static void sampi_gpu_unpack(const sampi_gpu_here *h)
     }
 }
 
-/* What the user's sampler has left, as the list. */
+/* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
+   a logit may be NaN, infinite or masked now. at_order and at_p are 0 from here on, since nothing behind it exports; a
+   second user's sampler would get its p from that, unless a sampler in between sets p anew. */
 static int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list;
@@ -2931,7 +3024,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 }
 
 /* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
-   and apply_gpu is promised none. */
+   and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2946,7 +3039,8 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
-/* All that is left, for the host: the rest of the chain runs there. More than a list: the CPU samples the row. */
+/* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
+   whose later samplers have no step here. More than a list: the CPU samples the row. */
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
@@ -2955,16 +3049,20 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
 
 /* ---- log-probabilities ----
    The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
-   chosen token's logit and rank, of the row as given and of what the chain has left. */
+   chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
+   around a chain's own (sampi_gpu_pack_steps) if they are asked for: sampi_gpu_raw before all samplers,
+   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. */
 
-/* The keys of the first tokens of a row's set: 0 as given, 1 left. */
+/* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
+   copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
 /* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
-   order: the host sorts few. */
+   order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
+   atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
@@ -2991,8 +3089,9 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     return 1;
 }
 
-/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them, and then its rank
-   needs no pass at the end. */
+/* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
+   the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
+   reaches. */
 static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3009,7 +3108,9 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 }
 
 /* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
-   them would make a list, and only a count is wanted. */
+   them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
+   the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
+   all. */
 static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -3029,7 +3130,8 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
     st->max = max;
 }
 
-/* A key's rank among the first tokens of the row as given. */
+/* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
+   checks. */
 static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -3042,7 +3144,8 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 
 /* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first; 3: done. */
+   if the chosen token is not among its first; 3: done. It is the last step, so it may take the row apart, and it is the
+   one that finishes the row. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -3077,7 +3180,8 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* The one place where the device tells steps apart. What the host never sends is declined: the CPU samples the row. */
+/* The one place where the device tells steps apart; sampi_gpu_advance calls it. What the host never sends is declined:
+   the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
@@ -3093,10 +3197,13 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
     }
 }
 
-/* ---- between passes ---- */
+/* ---- between passes ----
+   What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
+   found, advance calls them and then the steps, and team is what every team of a kernel runs. */
 
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
-   the scan has passed over them. 0: it is good; else the status. */
+   the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
+   Masked ones among these stay masked, whatever the rules say. */
 static int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -3134,8 +3241,9 @@ static int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found; the changed tokens count too. All sums are modulo 2^64, and the same whatever the parts:
-   a row has the same sums however many teams it has. */
+/* Add up what the teams found in SUMS, SIGMA or MAX; the changed tokens count too. All sums are modulo 2^64, and the
+   same whatever the parts: a row has the same sums however many teams it has. What the four sums of a part are depends
+   on the pass; this writes what the pass was for, and leaves the rest. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3181,8 +3289,8 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Atomics
-   again, for the lanes of this team only. */
+/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Without
+   this a token with a changed logit could never be kept or cut. Atomics again, for the lanes of this team only. */
 static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3216,7 +3324,8 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 }
 
 /* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
-   caller is the only team at work on the row. */
+   caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
+   that isn't complete the next maximum tells. */
 static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
