@@ -1676,6 +1676,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    /* fewer parts than tokens wanted: only a list of all would surely hold so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -1712,6 +1713,7 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
+    /* a lower floor can only make the list longer */
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
     st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
@@ -1728,6 +1730,7 @@ static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
+    /* room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
     st->asked = (uint32_t)want;
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
@@ -2050,6 +2053,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
+        /* kept here: a later call must search for the same, whatever it is given */
         search->mass = mass;
         search->count = count;
         search->before = 0;
@@ -2321,6 +2325,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
+    /* later the window is here already, and moves by itself */
     const uint32_t n_window = sent ? job->ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
@@ -2351,6 +2356,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
         to[at] = r;
         id[r.at] = r.id;
     }
+    /* from now on, for this job: the next batch reads the rules from here */
     job->side = side;
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
@@ -2401,8 +2407,8 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
    calls it again from its beginning after each pass that it has asked for. A step writes the state, the list and the
    changed tokens; mirostat and adaptive_p also their record, which is what they have learnt. Returns are those of the
    whole section. sampi_gpu_fill of >>host calls sampi_gpu_fill_* by the same list, on the host, when a chain is packed:
-   the record is zero but for kind, seed, stream and where its rules begin; they write parameters into it, and nothing
-   else, least of all the sampler. */
+   the record is zero but for kind, seed, stream and where its rules begin; they write parameters, or the kind of a
+   simpler step, and nothing else, least of all the sampler. */
 
 /* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
    operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
@@ -2588,6 +2594,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
         total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = (double)total * 1000000.0 < (double)st->z;
     const uint64_t most = sampi_mulhi(step->share, flat ? n : total);
     uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
@@ -2712,6 +2719,7 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
+    /* the list may hold a few more than reach t: the floor is a little low, and this decides */
     const uint64_t mass = sampi_mass_of(step->share, st->z);
     uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
@@ -2721,6 +2729,7 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
         above += in;
         last = in && item[i].key < last ? item[i].key : last;
     }
+    /* the last of them stays; if that leaves too few, all stay */
     if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
     sampi_gpu_mark_p(h);
     sampi_gpu_keep_until(h, last);
@@ -2841,6 +2850,7 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         uint64_t m = step->k < st->n ? step->k : st->n;
         if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
+        /* this can't be, says require_first; but what follows would read past the list */
         if (st->n_list < m) return SAMPI_GPU_DECLINED;
         sampi_gpu_list_sort(h);
         const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -3161,11 +3171,13 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     if (st->phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+        /* the chosen token is the last of what was kept: so many are up to it */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
+        /* done, unless the given row must be counted */
         st->phase = 3;
         if (key < st->given_from) {
             sampi_gpu_restore_row(h, given->max);
@@ -3409,7 +3421,10 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
    The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
    sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
    a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
-   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. */
+   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. (Scratch of a
+   sampler is another matter: what sampi_stream and dry's list need is written while a chain is packed.)
+   samp_gpu_sample_batch, at the end, is the thread through the section: all but contexts and samp_gpu_plan is called
+   from there. One thread at a time is in a context, so nothing here is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
@@ -3475,7 +3490,7 @@ struct samp_gpu {
 /* ---- shapes ----
    A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
 
-/* 0: logits of this type are not the device's. */
+/* Bytes of a logit; 0: logits of this type are not the device's, and sampi_gpu_check refuses the config. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
     if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
@@ -3483,7 +3498,8 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
-/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. */
+/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. For create and size: what
+   follows relies on it, and checks nothing again. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -3495,7 +3511,8 @@ static int sampi_gpu_check(const samp_gpu_config *c)
 }
 
 /* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
-   lets a warp's first read begin with a line of the cache. */
+   lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
+   no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base + *used;
@@ -3505,7 +3522,7 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 
 /* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
    ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
-   */
+   The host's stage and the device's part of the block have the same layout, this one, so an offset is good for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -3521,15 +3538,18 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and
-   the n_top of a batch, so that they come back in one copy. */
+/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and the
+   n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch, by its
+   numbers. */
 static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 {
     return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
 }
 
-/* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
-   ask for the sizes only. */
+/* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
+   its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
+   which the host can't reach: once in the life of a context, so that no address changes from one batch to the next.
+   What is zero at first is what tells a new row from one that is under way. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
@@ -3572,6 +3592,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     return used;
 }
 
+/* What create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;
@@ -3591,7 +3612,9 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copy n bytes to the device or from it. */
+/* Copy n bytes to the device or from it: every byte that crosses goes through these two. They return when it is done,
+   so a buffer may be used again at once, and a kernel begins behind all copies before it. A copy that fails is a
+   status, where a kernel that fails ends the process. */
 static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3603,6 +3626,7 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
+/* From the device: results, bases, a list, a row for the CPU. */
 static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3615,8 +3639,10 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 #if SAMPI_OFFLOAD
-/* thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes libgomp
-   allocate on the device, or copy arguments to it. */
+/* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
+   is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
+   libgomp allocate on the device, or copy arguments to it. A team beyond those needed has no rows, and ends; with more
+   rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
 static void sampi_gpu_kernel(int device)
 {
 #pragma omp target thread_limit(1) device(device)
@@ -3629,7 +3655,8 @@ static void sampi_gpu_kernel(int device)
 }
 
 /* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
-   in turns lets the first ones wait in vain; on such a one a pass is a launch. */
+   in turns lets the first ones wait in vain; on such a one a pass is a launch. Called by probe, at a context's
+   creation. */
 static void sampi_gpu_probe_teams(int device)
 {
 #pragma omp target thread_limit(1) device(device)
@@ -3646,7 +3673,9 @@ static void sampi_gpu_probe_teams(int device)
 }
 
 /* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
-   Globals are shared by all contexts, so that launches and probes are one at a time. */
+   Globals are shared by all contexts, so that launches and probes are one at a time. Writes gpu->wait. A device that
+   OpenMP replaces by the host (no plugin, no code for it in the program) would run the kernels slowly and unasked: that
+   is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device;
@@ -3674,7 +3703,9 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 #endif
 
 /* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
-   context or device had the last launch. */
+   context or device had the last launch. Called by run_batch, with the args on the device already. It returns when the
+   kernel has ended. On the host the same teams are called as functions, and the args are read where the device has
+   them. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -3700,10 +3731,11 @@ static void sampi_gpu_launch(samp_gpu *gpu)
 }
 
 /* ---- contexts ----
-   Made once, with all memory; what happens afterwards allocates nothing. */
+   Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
+   one by its address and serial number, and looks at it only while it is in the batch. */
 
-/* The host's block, which begins with the context itself. */
-
+/* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
+   from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
@@ -3729,7 +3761,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     return used;
 }
 
-/* Memory where the kernels run. */
+/* Memory where the kernels run: in prepare_device, and at no other time. Its bytes are anything at first. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3739,7 +3771,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
-/* NULL is fine on either side. */
+/* Give back what alloc gave. NULL is fine on either side: a context may be half made. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -3752,6 +3784,8 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
+/* Also of a context that create could not finish: the pointers that it has not come to are NULL. sampi_gpu_bound may
+   still point to its args; nobody reads it before the next launch, which sees to it. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
@@ -3760,8 +3794,8 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, which has
-   nothing in it at that time. */
+/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, whose jobs are
+   lost by it: so only at creation, and by start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
@@ -3773,7 +3807,9 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 }
 
 /* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
-   need not map memory anew for what libgomp allocates in each launch. */
+   need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
+   they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
+   widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -3795,6 +3831,7 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu)
     return SAMP_OK;
 }
 
+/* What samp_gpu_device_name says, written once, when the mode is known. */
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
@@ -3807,7 +3844,8 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
-/* The host's block is taken first: with it there is a context to free, whatever the device then says. */
+/* The host's block is taken first: with it there is a context to free, whatever the device then says. launches is what
+   run_batch tries first. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
 {
     int local, *result = status ? status : &local;
@@ -3852,7 +3890,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 /* ---- samplers and their steps ----
    All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
    array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
-   these functions, and knows no kinds. */
+   these functions, and knows no kinds. None of them changes a sampler but update_last. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS
@@ -3865,7 +3903,8 @@ typedef struct sampi_gpu_mapping {
 } sampi_gpu_mapping;
 
 /* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. Every kind of sampling.h
-   stands here, with a step or among those without: the compiler names one that is missing. */
+   stands here, with a step or among those without: the compiler names one that is missing. The route asks for the step
+   (sampi_gpu_can), fill for both. */
 static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
 {
     sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
@@ -3885,9 +3924,11 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
     return mapping;
 }
 
+/* What the table of kinds in sampling.h says of this one. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* It changes single logits by rules, whatever the others are. */
+/* It changes single logits by rules, whatever the others are. Such a sampler's step comes with rules, and its tokens
+   are taken out of the row. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
 /* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
@@ -3901,8 +3942,9 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
 }
 
-/* Can its rules stay on the device, which then moves them on by itself? Not dry's, which a token changes all; not
-   those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long window. */
+/* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token
+   changes all; not those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long
+   window, for which it has no room. Only asked of samplers that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -3917,8 +3959,9 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
     return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
 }
 
-/* The state that the device has left the last sampler in, with the token that it chose and the value that its step
-   has left in the result. */
+/* The state that the device has left the last sampler in, with the token that it chose and the value that its step has
+   left in the result. Called by commit_row, before the chain accepts the token: adaptive_p takes what is pending into
+   its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
@@ -3928,7 +3971,7 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
 }
 
 /* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
-   done the same to its own. */
+   done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
@@ -3939,7 +3982,8 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
 
 /* ---- where a chain runs ----
    In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
-   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. */
+   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
+   here writes anything but the route, and nothing is sent: a plan is a route as text. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
@@ -3958,9 +4002,9 @@ typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain: all that has to be known of its samplers. Chains in it are opened: their members become the
-   row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a user's sampler before it may have
-   left: `checked` keeps that. */
+/* One walk over a chain, by find_route and by itself: all that has to be known of its samplers. Chains in it are
+   opened: their members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a
+   user's sampler before it may have left: `checked` keeps that. The first error on the way is the row's. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -3985,7 +4029,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
+/* Can it run on the device: a built-in one if it has a step, a user's sampler only with apply_gpu, and behind one that
+   leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
@@ -3994,7 +4039,8 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
 }
 
-/* One more than the place of the first user's sampler in the head; 0: there is none. */
+/* One more than the place of the first user's sampler in the head; 0: there is none. If the chain doesn't run on the
+   device as a whole, the head ends before it: a chain stops for users' samplers or exports, never both. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
     for (int i = 0; i < r->n_device; i++)
@@ -4003,7 +4049,8 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 }
 
 /* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
-   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none. */
+   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
+   whatever goes on from there on the CPU might see the difference. 0: all of it runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     for (; n > 0; n--) {
@@ -4014,7 +4061,7 @@ static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
     return 0;
 }
 
-/* Why none of it can run on the device; NULL: some of it may. */
+/* Why none of it can run on the device; NULL: some of it may. For the plan's text, and for find_route to stop early. */
 static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
 {
     if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
@@ -4023,7 +4070,9 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 }
 
 /* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
-   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there. */
+   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there.
+   Called for a row that is not kept (divide), for one that stops or goes on (call_user, commit_row), and for a plan:
+   the answer must be the same each time, so nobody may change a chain while its batch is under way. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
@@ -4033,6 +4082,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
+    /* a user's sampler that is last must choose: judge_user sees to that */
     if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
@@ -4047,6 +4097,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     }
     r->why = sampi_is_custom(r->list[r->n_device]) ? "a sampler of your own" : "not on the device";
     const int user = sampi_gpu_users_before(r);
+    /* not as a whole: so without its users' samplers */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
@@ -4082,9 +4133,12 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 /* ---- from a chain to steps ----
    In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
    is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
-   for; the slot remembers these three. */
+   for; the slot remembers these three. Called by divide through pack, for a row whose chain the device has not got.
+   Written are the stage, the context's counts of rules and ids, and the slot. */
 
-/* One more id that a rule of the row changes; ascending, each once. False: too many. */
+/* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
+   token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
+   gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -4099,8 +4153,9 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came. The limit is for
-   all rules of a row together. */
+/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came, which is the order
+   that they count in. The limit is for all rules of a row together, as is the device's room. Written are gpu->rule
+   behind the rules of the row's steps before, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -4112,7 +4167,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* logit_bias: each bias is a rule; -inf masks. */
+/* logit_bias, for fill_rules: each bias is a rule; -inf masks, which is a scale of 0. A bias is a fall the other way,
+   so the device need not know what made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -4125,8 +4181,9 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have
-   none. */
+/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have none.
+   The numbers are the CPU's, by its own functions; only dry's list is made here, in the sampler's scratch, as each draw
+   on the CPU does it. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -4143,8 +4200,9 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     return true;
 }
 
-/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the
-   former before. */
+/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the former
+   before. Called by pack_steps, which has set at_ordinal: with the kind of draw that makes the stream, and by it the
+   CPU's random numbers. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -4157,14 +4215,15 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
-/* A job in the host's stage: the same bytes as on the device. */
+/* A job in the host's stage: the same bytes as on the device. (sampi_gpu_job_of is the device's.) */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
 /* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
-   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place. */
+   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place.
+   This is what the stage's copies of kept jobs are good for: they can be sent without asking the device. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -4177,7 +4236,8 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. */
+/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. The next batch begins
+   with zeros (start_again) and sends every chain. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
@@ -4197,14 +4257,15 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. */
+/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. With
+   two of them a token's place among the changed ids would depend on both. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const bool whole = r->n_device == r->n && !r->custom;
     return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
-/* A step that is no sampler. */
+/* A step that is no sampler: an export, or one of the two of log-probabilities, which take k tokens. */
 static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
 {
     memset(&job->step[n], 0, sizeof(sampi_gpu_step));
@@ -4212,8 +4273,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Where the id of each rule up to `until` is among the row's changed ids. Both are ascending, but the rules only within
-   a step: each step begins again. */
+/* Where the id of each rule up to `until` is among the row's changed ids: when all of these are known. Both are
+   ascending, but the rules only within a step: each step begins again. So on the device a rule finds its token without
+   a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -4224,7 +4286,8 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
     }
 }
 
-/* penalties' window goes along with the ids: the device needs it to know which token falls out. */
+/* penalties' window goes along with the ids: the device needs it to know which token falls out. Once: it stays there
+   with the rules (sampi_gpu_next_rules). */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -4255,22 +4318,26 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
+        /* left out: n does not grow, and the next sampler takes the place */
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
+    /* the rest of the chain is the CPU's */
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
+    /* only now: a chain that doesn't fit leaves no rules behind, and the next one begins where it began */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
-/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say. */
+/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say, as the row's
+   status: so anything that doesn't fit goes there. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
@@ -4301,6 +4368,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
     slot->chain = s;
     slot->last = r->list[r->n - 1];
+    /* what sampi_gpu_has compares in a later batch */
     slot->serial = s->serial;
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
@@ -4317,8 +4385,10 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? serial tells chains
-   apart that have had the same address; n_edits counts all that was done to one. */
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? Then divide packs
+   nothing for it. serial tells chains apart that have had the same address; n_edits counts all that was done to one,
+   and commit_row takes over what it has done itself. Rules that were sent with a batch are gone with it, unless a token
+   has moved them to the row's own place. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
@@ -4330,10 +4400,12 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 
 /* ---- a batch ----
    In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
-   that the device lacks, one for results, and those of logits only if they are the host's. */
+   that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
+   chain has changed that a failure would have to take back. Every batch has a number, by which the device tells its
+   results and marks from older ones. */
 
-/* The caller's strides and indices may be 0 or NULL for "packed". */
-
+/* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
+   the CPU's rows as well as the copies. */
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
@@ -4344,7 +4416,8 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
-/* What the whole batch is refused for. What is wrong with a row only, that row gets as its token. */
+/* What the whole batch is refused for, before anything is done. What is wrong with a row only, that row gets as its
+   token. A context's own limits first; then those of samp_sample_batch, by its function. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -4355,7 +4428,9 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
-/* One row on the CPU, fetched from the device if it is there. */
+/* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
+   what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
+   chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -4377,7 +4452,8 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
 }
 
 /* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
-   host's logits lie packed by job; logits that are there already stay where they are. */
+   host's logits lie packed by job; logits that are there already stay where they are. Places are written into the stage
+   for all jobs, kept ones too, because the next batch may have another order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -4411,7 +4487,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* The longest list of top log-probabilities that a job wants. */
+/* The longest list of top log-probabilities that a job wants: all rows of args.basis have room for so many, which both
+   sides must agree on. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -4423,7 +4500,9 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new. */
+/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new, or
+   one stretch from the first new one to the last. The args go last into the stage, since they hold where the rules are.
+   One copy, or two if many old jobs lie in between. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
@@ -4435,6 +4514,7 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     /* jobs between the places and the first new one would be sent for nothing, unless they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
+    /* rules and ids to where the args begin, so that what is sent is one piece */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -4448,7 +4528,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 }
 
 /* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
-   there are for all rows, but no more than it has groups. */
+   there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
+   else one could wait for a team that can't begin before it ends. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -4458,6 +4539,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    /* team = row * splits + split: see sampi_gpu_team */
     a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
     if (a->splits > a->groups) a->splits = a->groups;
     a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
@@ -4468,7 +4550,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. */
+/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. The job
+   has a step for each of them, in the same order. */
 static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
 {
     int users = 0;
@@ -4481,7 +4564,8 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
 }
 
 /* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
-   -1. */
+   -1. For call_user; it reads from the device, where the arrays are. Logits are looked at there (sampi_gpu_repack), but
+   those of a last sampler, whose row doesn't go on. */
 static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, int32_t *token)
 {
     float logit = 0.0f;
@@ -4495,7 +4579,9 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
 }
 
 /* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
-   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. */
+   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. No kernel
+   runs meanwhile, so both can be written. If the sampler has failed or chosen, the row is only to be put in order: it
+   ends with an error that nobody looks at, since the verdict goes before. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const uint32_t n = gpu->result[job].n_list, none = 0;
@@ -4516,15 +4602,19 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     int status = user->iface->apply_gpu(user, &data);
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
+    /* then the device has nothing more to do for this row */
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
+    /* first the size, then the row is open again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
 /* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
-   first: asking in between costs a copy, and a launch without work costs little. */
+   first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
+   launch is mostly enough for all passes. Users' samplers are called between launches. Writes results, counts and
+   verdicts; no chain is told of a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
@@ -4533,12 +4623,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
+        /* no row needs so many: something is wrong with the device, and this loop must end */
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
+            /* a result of an earlier batch is none */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             left += stopped || res->batch != gpu->batch;
             if (res->passes > passes) passes = res->passes;
@@ -4546,14 +4638,16 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         }
     }
     for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
+    /* the next batch is mostly like this one */
     gpu->launches = gpu->args.wait ? 1 : passes;
     return SAMP_OK;
 }
 
 /* ---- what comes back ----
-   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. */
+   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
+   end_job, for one job after the other, when nothing is left to do on the device but to read a list. */
 
-/* The order in which a sampler last put the array. */
+/* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
@@ -4564,7 +4658,8 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
 
 /* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
    logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
-   own sort puts ties as the CPU would have them. */
+   own sort puts ties as the CPU would have them. For go_on, behind an export. It writes the context's item and
+   candidate, which serve one row at a time. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4592,8 +4687,9 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left. ordinal counts what the device has drawn, so that the next sampler of a
-   kind gets its own random numbers. */
+/* The rest of a chain, over the tokens left, by the samplers' definitions. ordinal counts what the device has drawn, so
+   that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state (now), which
+   commit_row puts back if this fails. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -4609,15 +4705,16 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
-/* The step that selects: the last one, but for log-probabilities. */
+/* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job. It is sent again if
-   another job of the batch makes all move (sampi_gpu_widen_jobs). */
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job, at the end of
+   commit_row. It is sent again if another job of the batch makes all move (sampi_gpu_widen_jobs). The rules themselves
+   are not followed: their copy in the stage is gone, and the side says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -4638,7 +4735,9 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 
 /* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
    tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
-   first, because they may refuse; then nothing can fail. */
+   first, because they may refuse; then nothing can fail. A row's own error comes back before anything is done: its
+   chain is as it was, and so is the device's. What is done to the chain counts as an edit, so the slot takes its new
+   number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4647,6 +4746,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     samp_token token = res->token;
     const uint64_t position = s->position;
     int status = res->status;
+    /* what a user's sampler has said goes before what the device made of the row */
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
@@ -4680,13 +4780,15 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* All jobs' bases in one copy: they lie close together for this batch. */
+/* All jobs' bases in one copy: they lie close together for this batch. It comes before the first chain moves on,
+   because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
 }
 
-/* One set of a job's log-probabilities: 0 as given, 1 left. */
+/* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on
+   the CPU has, from the same integers; for end_job, once the row has its token. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
@@ -4705,7 +4807,8 @@ static void sampi_gpu_prefetch_lines(const void *p, size_t n)
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
 }
 
-/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time. */
+/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time, each
+   thing when what points to it has come. For divide, where a chain must be walked. It writes nothing. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
     const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
@@ -4717,7 +4820,8 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* The same for what is told of its token. */
+/* The same for what is told of its token: for end_job, of the jobs a few further on, whose slots say what will be
+   touched. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -4735,7 +4839,9 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 }
 
 /* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
-   looking at the chain's members: that is most of the host's work saved. */
+   looking at the chain's members: that is most of the host's work saved. Job number n is the n-th row for the device,
+   so a chain is found again only in the same place of the batch. Writes where and token (a row's error) of each row,
+   and what belongs to each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -4766,7 +4872,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
 }
 
 /* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
-   in a caller's `out` on the device is the token, or the status. */
+   in a caller's `out` on the device is the token, or the status. A declined row only changes hands: sampi_gpu_cpu_row
+   comes to it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
@@ -4805,6 +4912,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
+    /* in any of these three a failure forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
@@ -4820,6 +4928,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         memcpy(out, gpu->token, n_bytes);
         return SAMP_OK;
     }
+    /* the tokens of the other rows are known here only */
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
