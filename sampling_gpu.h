@@ -1123,8 +1123,8 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
 
 /* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
    these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
-   belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Sums of groups that nothing is
-   left in are written too: they hold what an earlier draw has left. */
+   belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Groups in which nothing is left
+   are written too: their sums are still those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1179,8 +1179,8 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    (list_sums), nothing else. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
-   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Every function of
-   >>steps gets it, so what it points to is what they can write. */
+   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
+   functions of >>steps get it, and what it points to is what they can write. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1620,8 +1620,8 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 }
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. The parts stay disjoint, so that each maximum still stands for another token. find_floor then reads 512
-   numbers a dozen times, and not tens of thousands. */
+   together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
+   search then reads 512 numbers, not tens of thousands. */
 static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -1969,6 +1969,7 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    /* fewer tokens are left than are wanted: the prefix has no end among them */
     if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
         search->key = 0; /* all of them */
@@ -2059,6 +2060,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         search->before = 0;
         known = sampi_gpu_prefix_of_list(h);
         if (known != SAMPI_GPU_DECLINED) return known;
+        /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
@@ -2071,6 +2073,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         sampi_gpu_list_codes(h, by_score);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
+        /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
@@ -2121,6 +2124,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     if (st->phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
+        /* a floor above the maximum is reached by nobody: then min_keep decides at once */
         if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
         if (known != 1) return known;
         if (enough) {
@@ -2535,6 +2539,7 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
     }
+    /* the square of x = 2^20 u + v is 2^40 u^2 + 2^21 u v + v^2 */
     sampi_u128 high = sampi_mul128(st->sigma[1], (uint64_t)1 << 40), squares = { 0, st->sigma[3] };
     squares = sampi_add128(squares, sampi_add128(high, sampi_mul128(st->sigma[2], (uint64_t)1 << 21)));
     double reach = 0.0;
@@ -2686,8 +2691,8 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* Keep what is above a p_max^2. Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with
-   SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state while keep_above asks its questions. */
+/* Keep p >= a p_max^2. Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP
+   beside it. The floor waits in the state while keep_above asks its questions. */
 static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2814,7 +2819,7 @@ static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* The draw, without anything before it or after it: one pass for a row, none for a complete list. */
+/* The draw, without anything before it or after it: one pass more for a row, none for a complete list. */
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
@@ -3026,6 +3031,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(+ : bad))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
+        /* NaN and +infinity are errors, as in samp_apply; -infinity masks */
         bad += !(l[i] <= FLT_MAX);
         if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
     }
@@ -3079,6 +3085,7 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
+    /* more than all can't be told; with none wanted no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -3113,6 +3120,7 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
     st->n_given = n;
+    /* no key reaches UINT64_MAX: without a list the row is counted at the end */
     st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
 }
@@ -3273,6 +3281,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
+                /* the last part may be read again, in place of those behind it: it counts once */
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
@@ -3674,7 +3683,7 @@ static void sampi_gpu_probe_teams(int device)
 
 /* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
    Globals are shared by all contexts, so that launches and probes are one at a time. Writes gpu->wait. A device that
-   OpenMP replaces by the host (no plugin, no code for it in the program) would run the kernels slowly and unasked: that
+   OpenMP replaces by the host (because the program has no code for it) would run the kernels slowly and unasked: that
    is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
@@ -4373,6 +4382,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
+    /* a row that is no chain, or has users' samplers, is told of its token by sampi_accept, all of it */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
@@ -4380,6 +4390,7 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && (job->kept_step || !r->n_patchers);
+    /* one stretch from the first new job to the last: what is kept in between is sent along */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
@@ -4857,6 +4868,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
+        /* such a row has no logits, and its chain stays as it is */
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
