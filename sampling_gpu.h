@@ -538,11 +538,14 @@ typedef struct sampi_gpu_args {
    cell, and what operations have made of them. The idea: a group is 1024 elements of a row, 32 for each lane of a warp
    (the lane's cell), read so that neighbouring lanes read neighbouring words; a token that is left is a key of 64 bits,
    logit above id, so that one comparison of integers is the order of tokens. The one thing to know: a logit that is
-   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. */
+   read is always brought to the present by replaying the operations, and no pass ever writes a logit back. Called by
+   the passes for whole cells, by the steps for single tokens, and by >>host for what a key holds. Nothing here writes
+   but through a pointer that it is given for that. */
 
 /* Counters that teams share, and the fence between these and all else: what a team wrote before its fence and then its
    addition, another one reads behind having seen that and its own fence. Any order but relaxed is to gcc's device
-   compiler a fence of the whole system, once or twice: so there are no more of them than needed. */
+   compiler a fence of the whole system, once or twice: so there are no more of them than needed, all in sampi_gpu_team
+   (>>steps); the probe of >>host counts without any. */
 static uint32_t sampi_gpu_add(uint32_t *x, uint32_t y) { return __atomic_fetch_add(x, y, __ATOMIC_RELAXED); }
 static uint32_t sampi_gpu_peek(uint32_t *x) { return sampi_gpu_add(x, 0); /* a load might see an old cache line */ }
 static void sampi_gpu_fence(void) { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
@@ -558,6 +561,7 @@ static uint32_t sampi_gpu_id(uint64_t key) { return ~(uint32_t)key; }
 /* Below all keys with that logit: the largest id has the smallest key. */
 static uint64_t sampi_gpu_floor(float l) { return sampi_gpu_key(l, 0xFFFFFFFFu); }
 
+/* A read past an end is brought back to it by this: the value is then ignored, but the read has no branch. */
 SAMPI_INLINE uint32_t sampi_gpu_min_of(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
 /* A row to read from: nothing in it changes during a pass. */
@@ -569,7 +573,8 @@ typedef struct sampi_gpu_view {
     bool pairs;
 } sampi_gpu_view;
 
-/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. */
+/* Jobs are as long as the longest chain of the batch, not as the record could be: fewer bytes travel. What it points to
+   changes only between passes, and by one team. */
 static sampi_gpu_job *sampi_gpu_job_of(const sampi_gpu_args *a, size_t row)
 {
     return (sampi_gpu_job *)(void *)(a->job + row * a->job_size);
@@ -583,7 +588,8 @@ static const int32_t *sampi_gpu_ids(const sampi_gpu_args *a, size_t row)
 }
 
 /* Masks and places are by job; the logits lie where the place says, which on the caller's device may be anywhere. Rows
-   without changed ids have no holes, and no pass looks for any. */
+   without changed ids have no holes, and no pass looks for any. Made anew by each team for each pass, and by steps that
+   look up single tokens. */
 static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 {
     const size_t size = a->type == SAMP_F64 ? 8 : a->type == SAMP_F32 ? 4 : 2;
@@ -598,7 +604,8 @@ static sampi_gpu_view sampi_gpu_view_of(const sampi_gpu_args *a, size_t row)
 }
 
 /* Element t of a lane's cell has this index in its group. 16-bit elements come in words of two, so that a lane's are
-   pairs of neighbours. */
+   pairs of neighbours. Whoever turns a bit or a place in a cell into an id must ask this with the same `pairs` as the
+   read: that of sampi_gpu_paired, which is false for the last group. */
 SAMPI_INLINE uint32_t sampi_gpu_index(bool pairs, int lane, int t)
 {
     return pairs ? (uint32_t)((t >> 1) * 64 + 2 * lane + (t & 1)) : (uint32_t)(t * SAMPI_WARP + lane);
@@ -664,14 +671,16 @@ SAMPI_INLINE void sampi_gpu_read(const sampi_gpu_view *v, uint32_t group, int la
 #undef SAMPI_CLAMPED
 }
 
-/* One element, holes not regarded. */
+/* One element, masked or not, holes not regarded: for tokens that a pass has found, and for those in the holes. Their
+   logits stay in the row, which is the caller's and is never written. */
 static float sampi_gpu_element(const sampi_gpu_view *v, uint32_t i)
 {
     return sampi_element(v->data, (samp_dtype)v->type, v->mask, i);
 }
 
 /* A token's place in an order, as a code: smaller is earlier. That of keys names each token, typical's ties: then keys
-   decide among those with the same code. The bits of doubles that aren't negative are in their order. */
+   decide among those with the same code. The bits of doubles that aren't negative are in their order. The passes, the
+   changed tokens and the search itself ask this one function: else they would not agree about where a token belongs. */
 static uint64_t sampi_gpu_code(bool by_score, uint64_t key, float max, double mean)
 {
     return by_score ? sampi_bits(fabs(((double)max - (double)sampi_gpu_logit(key)) - mean)) : ~key;
@@ -704,7 +713,8 @@ SAMPI_INLINE sampi_gpu_op sampi_gpu_op_of(int64_t kind, float f, uint64_t k)
     return op;
 }
 
-/* Does an operation that removes tokens leave this one? */
+/* Does an operation that removes tokens leave this one? Asked by replay for a token of the row and by list_keep for one
+   of the list: a token has the same fate in both. */
 SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
 {
     if (o->kind == SAMPI_OP_FROM) return key >= o->k;
@@ -714,7 +724,8 @@ SAMPI_INLINE bool sampi_gpu_stays(const sampi_gpu_op *o, uint64_t key)
     return code < o->t || (code == o->t && key >= o->k);
 }
 
-/* Apply n operations to a logit: -inf if the token is gone. */
+/* Apply n operations to a logit: -inf if the token is gone. The passes do all operations, append_cell only those up to
+   a moment that an item remembers, apply_changed the newest one. */
 static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, float l)
 {
     l += 0.0f; /* -0 becomes +0 */
@@ -732,7 +743,8 @@ static float sampi_gpu_replay(const sampi_gpu_op *op, uint32_t n, uint32_t id, f
 }
 
 /* The same for a bound on logits, which only scaling moves, because it keeps the order; adaptive_p's map leaves none.
-   Operations that remove tokens may leave the bound too high, never too low. */
+   Operations that remove tokens may leave the bound too high, never too low. Used where a maximum of the row as it came
+   is asked about tokens as they are now: live of a cell, find_floor of a threshold. */
 static float sampi_gpu_rescale(const sampi_gpu_op *op, uint32_t n, float l)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -749,7 +761,8 @@ static sampi_gpu_item *sampi_gpu_items(const sampi_gpu_args *a, size_t row, uint
     return a->item + (row * 2 + buffer) * SAMP_GPU_LIST;
 }
 
-/* Put a token on the list; beyond its end only the count grows. */
+/* Put a token on the list; beyond its end only the count grows, and by that advance sees that it was too long. For the
+   one team that advances a row (join_changed, repack): its lanes meet in the counter. The passes have append_cell. */
 SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint64_t key, float at_order, float at_p)
 {
     uint32_t i = __atomic_fetch_add(n_list, 1, __ATOMIC_RELAXED);
@@ -765,16 +778,21 @@ SAMPI_INLINE void sampi_gpu_append(uint32_t *n_list, sampi_gpu_item *item, uint6
    goes through the cells of its own, and passes over those whose maximum says that they hold nothing of interest; most
    are never read. The one thing to know: teams meet only in atomics whose order can't be seen (counts, sums of
    integers, places in a list whose order means nothing); everything else is a team's own until the last one adds the
-   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). */
+   parts up (end_scan, end_sums and join_changed in >>steps, which also bring in the changed tokens). Called by
+   sampi_gpu_team through sampi_gpu_walk, once per team and pass. Of the state only n_list is written here; all else of
+   it was written by the team that ended the pass before, and stays as it is until the next end. */
 
-/* The first group of a team's share. Shares differ by one group at most. */
+/* The first group of a team's share. Shares differ by one group at most. Team `split` has the groups from here to the
+   first one of split + 1: no group is left out, or has two teams. */
 static uint32_t sampi_gpu_first(const sampi_gpu_args *a, uint32_t split)
 {
     return (uint32_t)((uint64_t)a->groups * split / a->splits);
 }
 
 /* Take the changed tokens of these groups out of the row: a bit for each. A team makes the holes of its own groups
-   before it reads them, so that nobody has to be waited for; the row's last team fills them in again. */
+   before it reads them, so that nobody has to be waited for; the row's last team clears them again (sampi_gpu_finish),
+   so they are all zero when a row begins. The words belong to this team alone: the atomic is for its lanes, of which
+   two may have ids in one word. */
 static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t first, uint32_t end)
 {
     const int32_t *id = sampi_gpu_ids(a, row);
@@ -790,7 +808,9 @@ static void sampi_gpu_make_holes(const sampi_gpu_args *a, size_t row, uint32_t f
 }
 
 /* SCAN, the first pass: maxima of cells, of lanes and of the team's share; NaN, if there is one anywhere. It reads
-   every element once, and does so little with it that only the memory's speed counts. */
+   every element once, and does so little with it that only the memory's speed counts. Its maxima are what lets the
+   later passes leave most cells unread: cell and lane_max stay as written here until the next batch. A masked NaN is
+   not seen, as on the CPU; one in a hole is found by end_scan, which reads the changed tokens. */
 static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const uint32_t first = sampi_gpu_first(a, split), end = sampi_gpu_first(a, split + 1);
@@ -815,6 +835,7 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
             SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
             {
                 float x = sampi_gpu_half(u[i] & 0xFFFF, v.type), y = sampi_gpu_half(u[i] >> 16, v.type);
+                /* a comparison with NaN is false and leaves the maximum as it was, so NaN has a flag of its own */
                 bad |= x != x || y != y;
                 x = y > x ? y : x;
                 m[i / 16] = x > m[i / 16] ? x : m[i / 16];
@@ -839,11 +860,13 @@ static void sampi_gpu_scan(const sampi_gpu_args *a, size_t row, uint32_t split)
         top = best > top ? best : top;
         nan |= bad;
     }
+    /* the only member of the part that end_scan reads */
     a->part[row * a->splits + split].max = nan ? NAN : top;
 }
 
-/* The row as every other pass reads it: these groups, as the operations so far have left them. A single temperature is
-   by far the most frequent operation, and gets a multiplication without a loop over operations. */
+/* The row as every other pass reads it: these groups, as the operations so far have left them. It is a copy of what the
+   state says, which lanes can keep in registers. A single temperature is by far the most frequent operation, and gets a
+   multiplication without a loop over operations. */
 typedef struct sampi_gpu_pass {
     sampi_gpu_view v;
     uint32_t first, end; /* groups */
@@ -854,6 +877,8 @@ typedef struct sampi_gpu_pass {
     float r, max, bar;
 } sampi_gpu_pass;
 
+/* At the beginning of each walk_*; and for a draw, which needs one group only and no share (group_envelope in
+   >>steps). */
 SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_state *st = &a->state[row];
@@ -872,15 +897,17 @@ SAMPI_INLINE sampi_gpu_pass sampi_gpu_pass_of(const sampi_gpu_args *a, size_t ro
     return p;
 }
 
-/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question. A cell
-   with only masked tokens, or only holes, has the maximum -inf, and is never read. */
+/* Can a lane's cell hold a token that is left, and reaches `bar`? Most cells are not read for that question: a pass
+   over a row that was cut costs a fraction of the scan. A cell with only masked tokens, or only holes, has the maximum
+   -inf, and is never read. The answer may be yes in vain, never no in vain: the bound is one from above. */
 SAMPI_INLINE bool sampi_gpu_live(const sampi_gpu_pass *p, float cell_max, float bar)
 {
     const float bound = sampi_gpu_rescale(p->op, p->n_ops, cell_max);
     return bound >= -FLT_MAX && bound >= bar;
 }
 
-/* The logits of a lane's cell; -inf: masked, or gone. */
+/* The logits of a lane's cell as they are now; -inf: masked, or gone. It does what sampi_gpu_replay does, with the same
+   roundings: a token must have one logit, whoever asks. The CPU rounds after each operation too. */
 SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int lane, float *l)
 {
     const bool pairs = sampi_gpu_paired(&p->v, group);
@@ -890,6 +917,7 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
             float scaled = sampi_finite(sampi_roundf(l[i] * p->r));
+            /* computed for masked ones too, and then not used: a selection instead of a branch */
             l[i] = l[i] >= -FLT_MAX ? scaled : -INFINITY;
         }
     }
@@ -900,7 +928,10 @@ SAMPI_INLINE void sampi_gpu_cell(const sampi_gpu_pass *p, uint32_t group, int la
     }
 }
 
-/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few. */
+/* Elements of a lane's cell to the list: bit i is element i. They are read again: there are few, and a cell's logits at
+   three moments would not fit the registers. Called by lanes of all teams of the row at once: n_list gives each of them
+   places of its own. An item's other two logits are made here from the row, because the samplers that they tell of had
+   no list to write them to. */
 SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state *st, sampi_gpu_item *item,
                                         uint32_t group, int lane, uint32_t bits)
 {
@@ -919,7 +950,8 @@ SAMPI_INLINE void sampi_gpu_append_cell(const sampi_gpu_pass *p, sampi_gpu_state
 }
 
 /* Adds sampi_weight and sampi_weighted, each and 2^52 as the bits of a double: whoever adds them up takes off these
-   once. A masked token adds only them. */
+   once. A masked token adds only them. Only for the loop of walk_sums, where turning each double into an integer would
+   take longer than the rest; lists, which are short, have sampi_weight itself, and the sums come out equal. */
 SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 {
     const double w = fma(1.0, sampi_exp(max, l), SAMPI_INT);
@@ -930,11 +962,13 @@ SAMPI_INLINE void sampi_gpu_weigh(float max, float l, uint64_t *z, uint64_t *s)
 }
 
 /* SUMS: n, z, s and low; and the list, if there is to be one: of keys from a logit on. All elements of a cell are
-   weighed, also those that are gone (their weight is zero): a branch would cost more. */
+   weighed, also those that are gone (their weight is zero): a branch would cost more. Asked for by require_sums, which
+   has made sure that the maximum is known: weights are relative to it. It writes the team's part; end_sums adds up. */
 static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
+    /* this floor is sampi_gpu_floor of a logit: whoever has that logit has a key above it, so logits can be compared */
     const float floor = st->listing ? sampi_gpu_logit(st->floor) : INFINITY;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     uint64_t n = 0, z = 0, s = 0;
@@ -948,6 +982,7 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
         sampi_gpu_cell(&p, group, lane, l);
         SAMPI_UNROLL(32) for (int i = 0; i < 32; i++)
         {
+            /* gone ones must not become the smallest */
             const float x = l[i] >= -FLT_MAX ? l[i] : INFINITY;
             unmasked += l[i] >= -FLT_MAX;
             wanted |= (uint32_t)(l[i] >= floor) << i;
@@ -966,11 +1001,13 @@ static void sampi_gpu_walk_sums(const sampi_gpu_args *a, size_t row, uint32_t sp
 }
 
 /* Four sums, of which top_n_sigma makes the sum of x and that of x^2. x has 40 bits: its square in halves of 20 bits
-   stays below 2^64 for a row of any length, and needs no wider integers in the loop. */
+   stays below 2^64 for a row of any length, and needs no wider integers in the loop. They are put together once a row,
+   in 128 bits. */
 typedef struct sampi_gpu_squares {
     uint64_t x, high, mixed, low;
 } sampi_gpu_squares;
 
+/* One x more. The row, the list and the changed tokens are added by this, each in a reduction of its own. */
 SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
 {
     sum->x += x;
@@ -979,7 +1016,9 @@ SAMPI_INLINE void sampi_gpu_square(sampi_gpu_squares *sum, uint64_t x)
     sum->low += (x & 0xFFFFF) * (x & 0xFFFFF);
 }
 
-/* SIGMA: these sums, and the maximum. MAX is the same pass, of which only the maximum is used. */
+/* SIGMA: these sums, and the maximum, for top_n_sigma. MAX is the same pass, of which only the maximum is used: for a
+   row whose first tokens were removed or changed, so that nobody knows it. It is rare, and not worth a function. (The
+   sums that MAX makes are of an old maximum and scale, and nobody reads them.) */
 static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1007,8 +1046,10 @@ static void sampi_gpu_walk_sigma(const sampi_gpu_args *a, size_t row, uint32_t s
     part->max = top, part->low = INFINITY;
 }
 
-/* GATHER, BUCKET: the list. GATHER's keys from floor on, BUCKET's codes. Few cells have any, and no lane waits for
-   another one's: each looks through the maxima of its own cells, and reads those that matter. */
+/* GATHER, BUCKET: the list. GATHER's keys from floor on (require_list), BUCKET's codes in a window (search_bucket). Few
+   cells have any, and no lane waits for another one's: each looks through the maxima of its own cells, and reads those
+   that matter. Whoever asked has set n_list to 0; the items come in no order, and differently each time, and nothing
+   may depend on that. Both are one comparison: a code is ~key, so keys from floor on are codes up to ~floor. */
 static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     sampi_gpu_state *st = &a->state[row];
@@ -1016,6 +1057,7 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     const bool bucket = st->pass == SAMPI_PASS_BUCKET, by_score = bucket && st->search.by_score;
     const uint64_t lo = bucket ? st->search.lo : 0, hi = bucket ? st->search.hi : ~st->floor;
     const double mean = st->search.mean;
+    /* scores say nothing about maxima, so by score every cell that isn't empty is read */
     const float floor = by_score ? -FLT_MAX : sampi_gpu_logit(~hi), bar = floor > p.bar ? floor : p.bar;
     sampi_gpu_item *item = sampi_gpu_items(a, row, st->buffer);
     SAMPI_SIMD()
@@ -1049,8 +1091,9 @@ static void sampi_gpu_walk_list(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* HIST: mass and count of the buckets. Integers, so that the order of the atomics can't be seen in the sums; without a
-   mass to look for only counts are needed, and weights are not made. */
+/* HIST: mass and count of the buckets, which search_window has cleared before it asked. Integers, so that the order of
+   the atomics can't be seen in the sums; without a mass to look for only counts are needed, and weights are not made.
+   All teams of the row add to the same buckets. It is for sets that are not known to fit a list. */
 static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1078,8 +1121,10 @@ static void sampi_gpu_walk_hist(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* DRAW: the envelope's sum of each group, from those of its cells. The draw then finds a group by these sums, and makes
-   the envelopes of that group's elements again. Sums of cells go through memory: a group's cells belong to 32 lanes. */
+/* DRAW: the envelope's sum of each group, from those of its cells. The draw (row_draw in >>steps) then finds a group by
+   these sums, and makes the envelopes of that group's elements again. Sums of cells go through memory: a group's cells
+   belong to 32 lanes. A cell's sum fits 32 bits, because an envelope is at most 2^26. Groups in which nothing is left
+   are written too: their sums are still those of an earlier draw. */
 static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(a, row, split);
@@ -1105,7 +1150,8 @@ static void sampi_gpu_walk_draw(const sampi_gpu_args *a, size_t row, uint32_t sp
     }
 }
 
-/* A team's part of the pass that the row waits for. NONE has no work: the row goes on after a user's sampler. */
+/* A team's part of the pass that the row waits for: called by sampi_gpu_team only, and the only way into this section's
+   passes. NONE has no work: the row goes on after a user's sampler. */
 static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
 {
     switch (a->state[row].pass) {
@@ -1127,10 +1173,14 @@ static void sampi_gpu_walk(const sampi_gpu_args *a, size_t row, uint32_t split)
    by bisection over codes, with a reduction over the whole list for each step: 32 lanes read 4096 items faster than
    they sort them, and only tail_free and mirostat's estimate look at neighbours, for which the list is sorted. The one
    thing to know: `wide` and `code` are scratch that a function fills for the next one (list_codes for list_prefix and
-   list_end; list_weights for tail_free), and that no other function may use in between. */
+   list_end; list_weights for tail_free), and that no other function may use in between. All of it is called from
+   >>steps, by the one team that advances a row, when no other team is at work on that row: so plain writes do, and
+   lanes alone must be kept apart. Of the state these functions write n_list and buffer (list_keep) and n, z, s, low
+   (list_sums), nothing else. */
 
 /* A row in the hands of the team that advances it, and the row's parts of the arrays. wide: weights or envelopes of the
-   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. */
+   list, or of a group, counts of lanes; code: places in an order; changed [n_ids], ids in changed_id. Nearly all
+   functions of >>steps get it, and what it points to is what they can write. */
 typedef struct sampi_gpu_here {
     const sampi_gpu_args *a;
     sampi_gpu_job *job;
@@ -1141,6 +1191,8 @@ typedef struct sampi_gpu_here {
     const int32_t *changed_id;
 } sampi_gpu_here;
 
+/* Made by sampi_gpu_advance once per pass. changed_id is of the side that the rules are on now: sampi_gpu_finish, which
+   may change sides, is done with it by then. */
 static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
 {
     sampi_gpu_here h;
@@ -1155,13 +1207,15 @@ static sampi_gpu_here sampi_gpu_at(const sampi_gpu_args *a, size_t row)
     return h;
 }
 
-/* The list in use: the other buffer is where list_keep writes. */
+/* The list in use: the other buffer is where list_keep writes. Whether what it holds is to be believed is said by
+   listed and complete in the state. */
 static sampi_gpu_item *sampi_gpu_list(const sampi_gpu_here *h)
 {
     return sampi_gpu_items(h->a, h->row, h->st->buffer);
 }
 
-/* The first token's key; 0: the list is empty. */
+/* The first token's key; 0: the list is empty. For greedy, and for a maximum that need not be looked for in the row. A
+   key is never 0: that would be a logit below -FLT_MAX. */
 static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1173,8 +1227,9 @@ static uint64_t sampi_gpu_list_max(const sampi_gpu_here *h)
     return best;
 }
 
-/* What SUMS finds out about a row, of the list. The sums are the same integers: a row gets the same token whether its
-   tokens are a list by then or not. */
+/* What SUMS finds out about a row, of the list, for require_sums. The sums are the same integers: a row gets the same
+   token whether its tokens are a list by then or not. The maximum must be known; whoever calls says that the sums are
+   known now. */
 static void sampi_gpu_list_sums(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1197,8 +1252,11 @@ static void sampi_gpu_list_sums(const sampi_gpu_here *h)
     h->st->low = low;
 }
 
-/* What the operation leaves nothing of goes. A lane counts what stays of its tokens, and then knows from the counts of
-   those before it where to put them: an atomic that each token waits for would take longer. */
+/* What the operation leaves nothing of goes: the counterpart, for a list, of pushing an operation for the row. Called
+   by the steps that remove tokens, and by a patch, which may mask some. A lane counts what stays of its tokens, and
+   then knows from the counts of those before it where to put them: an atomic that each token waits for would take
+   longer. Not in place, because a lane would write over what another one has not read yet. Nothing sorted stays
+   sorted. */
 static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1230,8 +1288,8 @@ static void sampi_gpu_list_keep(const sampi_gpu_here *h, const sampi_gpu_op *op)
     }
 }
 
-/* SCALE, to the list. Equal logits may come of different ones, so that the order of keys can change: it is no list in
-   order, and nothing has to be done about that. */
+/* SCALE, to the list, for scale_all. Equal logits may come of different ones, so that the order of keys can change: it
+   is no list in order, and nothing has to be done about that. at_order and at_p stay: they are what the logits were. */
 static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1244,7 +1302,9 @@ static void sampi_gpu_list_scale(const sampi_gpu_here *h, float r)
     }
 }
 
-/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. */
+/* In order: a bitonic network over the next power of two, filled up with keys 0, which come last. For tail_free, and
+   mirostat's estimate, and no one else: it takes some 80 loops over the list. In place; n_list stays, and what fills up
+   lies behind it. */
 static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1271,7 +1331,8 @@ static void sampi_gpu_list_sort(const sampi_gpu_here *h)
 }
 
 /* The codes of the list in an order, and the weights in wide: what a prefix is searched in. They are made once, and
-   read a few dozen times. */
+   read a few dozen times. Called by the two places that search a list for the end of a prefix; the maximum must be
+   known, and for the order of scores the mean, which is in search. */
 static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1288,7 +1349,8 @@ static void sampi_gpu_list_codes(const sampi_gpu_here *h, bool by_score)
 }
 
 /* Only tokens with this code are left, in the order of keys: their codes become those of keys, the others' UINT64_MAX,
-   which list_end passes over. So one search serves for both orders. */
+   which list_end passes over. So one search serves for both orders. For search_list, which is done with the scores by
+   then: this writes over them. */
 static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1299,12 +1361,13 @@ static void sampi_gpu_list_tie(const sampi_gpu_here *h, uint64_t tie)
                                                                                                    : UINT64_MAX;
 }
 
-/* How many tokens of the list have codes up to `code`, and their mass. */
+/* How many tokens of the list have codes up to one, and their mass. */
 typedef struct sampi_gpu_prefix {
     uint64_t count, mass;
 } sampi_gpu_prefix;
 
-/* The end of the sum may lie between two tokens with one code: these count both or not at all. */
+/* Of the codes and weights that list_codes has left; with UINT64_MAX of the whole list. The end of the sum may lie
+   between two tokens with one code: these count both or not at all. */
 static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_gpu_prefix *prefix)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1320,7 +1383,7 @@ static void sampi_gpu_list_prefix(const sampi_gpu_here *h, uint64_t upto, sampi_
     prefix->mass = mass;
 }
 
-/* How many tokens have keys from this one on. */
+/* How many tokens have keys from this one on: whether a floor leaves min_keep of them (enough_above). */
 static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1331,7 +1394,7 @@ static uint64_t sampi_gpu_list_count(const sampi_gpu_here *h, uint64_t from)
     return count;
 }
 
-/* Weights in wide, for who needs no codes. */
+/* Weights in wide, for who needs no codes: tail_free, which reads them by place in the sorted list. */
 static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1344,8 +1407,10 @@ static void sampi_gpu_list_weights(const sampi_gpu_here *h)
 }
 
 /* The smallest code whose prefix of the list holds the mass and the count, or one up to which there are no more tokens
-   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) What is searched is cut into four each
-   time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. */
+   than that; UINT64_MAX if the whole list doesn't. (No token has that code.) It reads code and wide, whatever they
+   hold: search_list asks with codes and weights, list_draw with ids and envelopes. What is searched is cut into four
+   each time: most of the time goes into the reduction, and sums for three cuts take hardly longer than for one. The
+   loop ends early when one token is left in between, which for codes of 64 bits is nearly always. */
 static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
     const uint64_t *code = h->code, *w = h->wide;
@@ -1377,6 +1442,7 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
             n_a += x <= a, n_b += x <= b, n_c += x <= c;
             mass_a += x <= a ? y : 0, mass_b += x <= b ? y : 0, mass_c += x <= c ? y : 0;
         }
+        /* the first of the three cuts that holds enough is the new upper end; if none does, it is above them */
         if (mass_a >= mass && n_a >= count)
             hi = a, upto = n_a;
         else if (mass_b >= mass && n_b >= count)
@@ -1390,7 +1456,9 @@ static uint64_t sampi_gpu_list_end(const sampi_gpu_here *h, uint64_t mass, uint6
 }
 
 /* The place in x [n] where the running sum exceeds t, n <= 2^16; t becomes what is left of it there. The sum of all
-   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. */
+   exceeds t. Each lane adds up a piece; then the one whose piece it is in looks for it there. It finds a bucket by mass
+   or count (search_bucket), and a group and then its element (row_draw). lane_sum [32] is scratch that the caller
+   lends, and must not be part of x; nothing else is written. */
 static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum, uint64_t *t)
 {
     const uint32_t each = (n + SAMPI_WARP - 1) / SAMPI_WARP;
@@ -1443,7 +1511,8 @@ static uint32_t sampi_gpu_find(const uint64_t *x, uint32_t n, uint64_t *lane_sum
     return at;
 }
 
-/* The sum of x [n]: eight reads under way for each lane. */
+/* The sum of x [n]: eight reads under way for each lane. The lanes' parts are added modulo 2^64, as everywhere, in any
+   order. */
 static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 {
     uint64_t sum = 0;
@@ -1459,7 +1528,10 @@ static uint64_t sampi_gpu_total(const uint64_t *x, uint32_t n)
 }
 
 /* sampi_draw among the tokens of the list: the key of the chosen one. Their order is that of ids here, and the one
-   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. */
+   where the running sum of the envelope exceeds t ends the shortest prefix with a mass of t + 1. The list is in no
+   order and needs none: ids are the codes. Changed tokens are items of the list like the others. It writes code and
+   wide; the state is the caller's to change (sampi_gpu_draw). The attempts have the CPU's random numbers, one after the
+   other, so they end at the same one. */
 static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -1496,15 +1568,21 @@ static uint64_t sampi_gpu_list_draw(const sampi_gpu_here *h, const sampi_gpu_ste
    the row waits, and the sampler is called again from its beginning, with the answer there. So all of these return 1:
    known, or done; 0: a pass is needed, st->pass says which; or a negative status. The one thing to know: a step may be
    called any number of times before it is done, so it asks for everything before it changes anything, or it counts in
-   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. */
+   st->phase how far it is. One team does all of this; the others are waiting for the epoch, or have gone. Only this
+   team writes the row's state, its changed tokens, its list and its scratch, until it raises the epoch (sampi_gpu_team,
+   at the end of the section); so nothing here is guarded against other teams, and atomics are for the lanes of this
+   one. */
 
 #define SAMPI_GPU_DECLINED (-64)                     /* a status: "not on the device" */
 #define SAMPI_GPU_ALL      sampi_gpu_floor(-FLT_MAX) /* the floor of all unmasked tokens */
 
-/* ---- what is known of the tokens left ---- */
+/* ---- what is known of the tokens left ----
+   The questions: asked by the samplers below, by log-probabilities, and by one another. An answer of 1 is in the state
+   (max; n, z, s, low; the list); for 0 the state has the order for the pass. */
 
-/* The set has changed. Its maximum is still known only if that is said. The list isn't touched: whether it still holds
-   depends on the change, and its author says so in listed and complete. */
+/* The set has changed, by a sampler that removes tokens or changes logits. Its maximum is still known only if that is
+   said. The list isn't touched: whether it still holds depends on the change, and its author says so in listed and
+   complete. A search for a floor that was in vain may be worth while again: asked. */
 static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
 {
     st->sums_known = st->drawn = false;
@@ -1512,7 +1590,8 @@ static void sampi_gpu_invalidate(sampi_gpu_state *st, bool max_known)
     st->asked = 0;
 }
 
-/* The largest of the changed logits, -inf if there are none. */
+/* The largest of the changed logits, -inf if there are none. For a patch: the others' maximum is known from the
+   scan. */
 static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 {
     const sampi_gpu_changed *c = h->changed;
@@ -1524,7 +1603,8 @@ static float sampi_gpu_changed_max(const sampi_gpu_here *h)
 }
 
 /* The maximum of the tokens left; the status of a row in which none are. A row whose set was cut from below keeps its
-   maximum, so that a pass for it is rare. */
+   maximum, so that a pass for it is rare. Nearly every step asks this first: weights, envelopes and scores are relative
+   to the maximum, and a pass that makes them finds it in the state. */
 static int sampi_gpu_require_max(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1540,7 +1620,8 @@ static int sampi_gpu_require_max(const sampi_gpu_here *h)
 }
 
 /* Maxima of n parts -> of SAMPI_FOLD: a token often has a high logit where its neighbours have, so distant ones are put
-   together. The parts stay disjoint, so that each maximum still stands for another token. */
+   together. The parts stay disjoint, so that each maximum still stands for another token. Each step of find_floor's
+   search then reads 512 numbers, not tens of thousands. */
 static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
 {
     SAMPI_SIMD()
@@ -1565,7 +1646,7 @@ static void sampi_gpu_fold(const float *part, uint32_t n, float *fold)
     }
 }
 
-/* How many of the maxima part [n] reach a value. */
+/* How many of the maxima part [n] reach a value: a step of find_floor's bisection. */
 SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float value)
 {
     uint32_t count = 0;
@@ -1584,15 +1665,18 @@ SAMPI_INLINE uint32_t sampi_gpu_count_parts(const float *part, uint32_t n, float
 }
 
 /* A floor that at least `want` tokens reach, if so many are left (of the row, changed ones aside), and not many more:
-   from maxima of disjoint parts, each of which stands for a token. The scan has left maxima of lanes, a few per team,
-   and of cells, of which there are many: the fewer do if they are twice as many as wanted. Neither changes with the
-   operations since, which keep the order of what is left: the floor is found in the row as it came, and scaled. */
+   from maxima of disjoint parts, each of which stands for a token. It is a guess about the length of a list only: a
+   floor too low makes it longer than wanted, or too long, and no token depends on it. The scan has left maxima of
+   lanes, a few per team, and of cells, of which there are many: the fewer do if they are twice as many as wanted.
+   Neither changes with the operations since, which keep the order of what is left: the floor is found in the row as it
+   came, and scaled. Not for a row that is thinned. It writes the row's fold, nothing else. */
 static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 {
     const sampi_gpu_args *a = h->a;
     uint32_t n = a->splits * SAMPI_WARP;
     const float *part = a->lane_max + h->row * n;
     if (n < 2 * want) n = a->groups * SAMPI_WARP, part = a->cell + h->row * n;
+    /* fewer parts than tokens wanted: only a list of all would surely hold so many */
     if (n < want) return SAMPI_GPU_ALL;
     if (n > SAMPI_FOLD && want <= SAMPI_FOLD / 2) {
         float *fold = a->fold + h->row * SAMPI_FOLD;
@@ -1606,6 +1690,7 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
         const int32_t key = sampi_key(part[i]);
         smallest = key < smallest ? key : smallest;
     }
+    /* all parts reach the smallest, so the search need not begin below it */
     if (smallest > lo) lo = smallest;
     if (sampi_gpu_count_parts(part, n, sampi_unkey(lo)) < want) return SAMPI_GPU_ALL;
     while ((int64_t)hi - lo > 1) { /* so many reach lo, not so many hi */
@@ -1622,11 +1707,13 @@ static uint64_t sampi_gpu_find_floor(const sampi_gpu_here *h, uint32_t want)
 }
 
 /* The list of all tokens left with keys >= floor. SAMPI_GPU_DECLINED: they are too many. A list that reaches further
-   down will do, and one that was too long at a higher floor needn't be tried again. */
+   down will do, and one that was too long at a higher floor needn't be tried again. After 0 the pass fills the list,
+   and advance says in listed or overflown what has become of it: the second call then answers from these. */
 static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && st->floor <= floor)) return 1;
+    /* a lower floor can only make the list longer */
     if (st->overflown && st->floor >= floor) return SAMPI_GPU_DECLINED;
     st->pass = SAMPI_PASS_GATHER;
     st->floor = floor;
@@ -1637,18 +1724,21 @@ static int sampi_gpu_require_list(const sampi_gpu_here *h, uint64_t floor)
 
 /* A list of at least the first `want` tokens, or of all. SAMPI_GPU_DECLINED: not this way, because so many may not fit,
    or because as many were asked for already and the floor found for them was in vain (few tokens of the parts with the
-   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. */
+   largest maxima are left, or too many share a part). Without maxima that count, all tokens are listed, if they fit. A
+   prefix in the list and mirostat ask this. */
 static int sampi_gpu_require_first(const sampi_gpu_here *h, uint64_t want)
 {
     sampi_gpu_state *st = h->st;
     if (st->complete || (st->listed && (st->n_list >= want || st->floor <= SAMPI_GPU_ALL))) return 1;
+    /* room for twice as many as wanted: a floor found among maxima lets in more than that */
     if (want > SAMP_GPU_LIST / 2 || want <= st->asked) return SAMPI_GPU_DECLINED;
     st->asked = (uint32_t)want;
     return sampi_gpu_require_list(h, st->thinned ? SAMPI_GPU_ALL : sampi_gpu_find_floor(h, (uint32_t)want));
 }
 
 /* All tokens left as a list, from now on: complete. No pass reads the row again, and operations are done to the list
-   instead of being recorded. */
+   instead of being recorded. For what needs every token at once (tail_free, a user's sampler, an export), and after
+   typical, because it mostly leaves few. */
 static int sampi_gpu_require_all(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_list(h, SAMPI_GPU_ALL);
@@ -1656,8 +1746,9 @@ static int sampi_gpu_require_all(const sampi_gpu_here *h)
     return known;
 }
 
-/* n, z, s and low, and with them the maximum. The pass also makes a list of the first tokens, which are often enough
-   for what comes next. */
+/* n, z, s and low, and with them the maximum: for whatever depends on probabilities or on how many are left. The pass
+   also makes a list of the first tokens, which are often enough for what comes next. The sums hold until the set
+   changes. */
 static int sampi_gpu_require_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1679,12 +1770,16 @@ static int sampi_gpu_require_sums(const sampi_gpu_here *h)
     return 0;
 }
 
-/* ---- what is done to them ---- */
+/* ---- what is done to them ----
+   Each tells two cases apart: of a row that is complete the list is changed; another one gets an operation, its changed
+   tokens get it at once, and what was known is kept as far as it still holds. Called by samplers that have asked all
+   they need: what a step does after such a change lies behind a phase, or is its end. */
 
 /* There is room: a step pushes one operation at most, and its chain has no more than SAMPI_STEPS of them. */
 static void sampi_gpu_push(sampi_gpu_state *st, const sampi_gpu_op *op) { st->op[st->n_ops++] = *op; }
 
-/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. */
+/* Do the newest operation to the changed tokens, now: they are few, and who reads them later needs no replay. Whoever
+   pushes an operation calls this next, or these tokens would be left out of it. */
 static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_changed *c = h->changed;
@@ -1697,7 +1792,9 @@ static void sampi_gpu_apply_changed(const sampi_gpu_here *h)
 }
 
 /* Keep the tokens from this key on: a prefix in order. If the list reaches as far down, it holds all of them, and the
-   row is complete from here on: this is how a chain gets away from passes. */
+   row is complete from here on: this is how a chain gets away from passes. A maximum that is known stays so, because
+   its token is the first to stay. Every sampler that cuts ends here, but xtc and typical; and log-probabilities, to
+   count. */
 static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1714,8 +1811,8 @@ static void sampi_gpu_keep_from(const sampi_gpu_here *h, uint64_t key)
     if (st->complete) sampi_gpu_list_keep(h, &op);
 }
 
-/* Keep the tokens up to this key, the key of one of them, which so becomes the first. A list made before stays one of
-   keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
+/* Keep the tokens up to this key, the key of one of them, which so becomes the first: xtc. A list made before stays one
+   of keys >= floor; but maxima of cells may be of tokens that are gone (thinned). */
 static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
 {
     sampi_gpu_state *st = h->st;
@@ -1732,7 +1829,8 @@ static void sampi_gpu_keep_until(const sampi_gpu_here *h, uint64_t key)
     st->max = sampi_gpu_logit(key);
 }
 
-/* l *= r for every token. A list that isn't complete is of no more use: its floor was one of keys before. */
+/* l *= r for every token: temperatures. A list that isn't complete is of no more use: its floor was one of keys before.
+   The maximum and the bar are scaled like any logit, so that they remain those of tokens. */
 static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 {
     sampi_gpu_state *st = h->st;
@@ -1751,7 +1849,9 @@ static void sampi_gpu_scale_all(const sampi_gpu_here *h, float r)
 }
 
 /* The array would be put in order here, by a SAMPI_GPU_BY_*. Nothing is sorted: each token that may be exported gets
-   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. */
+   what its logit is now. Those of the row find it by replaying operations up to order_at, if the list comes later. Only
+   an export reads it, when sampi_gpu_fetch (>>host) makes the array that the CPU would have; and adaptive_p, for the
+   logits from before its map. */
 static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double mean)
 {
     sampi_gpu_state *st = h->st;
@@ -1772,7 +1872,8 @@ static void sampi_gpu_mark_order(const sampi_gpu_here *h, int32_t order, double 
     st->order_mean = mean;
 }
 
-/* The array would get its p here: likewise, and the sums that p is made from. */
+/* The array would get its p here: likewise, and the sums that p is made from, which must be known. Read by an export,
+   and for the p that a user's sampler gets. */
 static void sampi_gpu_mark_p(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1791,9 +1892,12 @@ static void sampi_gpu_mark_p(const sampi_gpu_here *h)
     st->p_z = st->z;
 }
 
-/* ---- the end of a prefix ---- */
+/* ---- the end of a prefix ----
+   Where top_k, top_p, typical, greedy and others cut: sampi_gpu_require_prefix is what they call, the rest serves it.
+   All of it writes st->search, and scratch; the set of tokens is the caller's to cut. */
 
-/* Histograms at zero. The team that asks for one clears it: no other one is at work. */
+/* Histograms at zero. The team that asks for one clears it, when no other one is at work; the epoch that it raises
+   afterwards lets the others see the zeros before they add. */
 static void sampi_gpu_clear(const sampi_gpu_here *h)
 {
     uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
@@ -1802,7 +1906,7 @@ static void sampi_gpu_clear(const sampi_gpu_here *h)
 }
 
 /* Ask for a histogram of the codes in [lo, hi]: even buckets of 1/64 nat for a first one, which must not depend on how
-   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. */
+   many codes of floats lie where; then buckets of 2^shift codes, as few as fit. Returns 0 always: a pass is needed. */
 static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_t hi, bool even)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1816,11 +1920,13 @@ static int sampi_gpu_search_window(const sampi_gpu_here *h, uint64_t lo, uint64_
     return 0;
 }
 
-/* What of a is left to be found, with b found. */
+/* What of a is left to be found, with b found; 0 and not less, since of mass and count one may be reached long before
+   the other. */
 static uint64_t sampi_gpu_remaining(uint64_t a, uint64_t b) { return a > b ? a - b : 0; }
 
-/* Its end is in the list, which holds what is still needed: the result, from the list's codes. By score several tokens
-   may have the last one's: then keys decide how many of these belong to the prefix. */
+/* Its end is in the list, which holds what is still needed: the result, from the list's codes, which list_codes has
+   made just before. By score several tokens may have the last one's: then keys decide how many of these belong to the
+   prefix. Writes search->key and score. */
 static void sampi_gpu_search_list(const sampi_gpu_here *h)
 {
     sampi_gpu_search *search = &h->st->search;
@@ -1838,7 +1944,8 @@ static void sampi_gpu_search_list(const sampi_gpu_here *h)
 }
 
 /* The first code of a bucket, or of one behind it; one more than hi if there is none. By bisection with the very
-   function that put codes into buckets: even ones have no formula for their ends that would round the same way. */
+   function that put codes into buckets: even ones have no formula for their ends that would round the same way. For
+   search_bucket, to which the bucket's ends are the next window. */
 static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max, uint32_t bucket)
 {
     uint64_t lo = search->lo, hi = search->hi + 1;
@@ -1854,12 +1961,15 @@ static uint64_t sampi_gpu_bucket_start(const sampi_gpu_search *search, float max
 
 /* The histogram is there: the bucket with the end, that is the later one of the two in which mass and count are
    reached. What lies before it is taken off. It becomes the window of the next histogram if it holds more than a list,
-   which a single code can't be cut into: then the CPU has the row. */
+   which a single code can't be cut into: then the CPU has the row. Else its tokens are listed, and are not a list of
+   the first ones: listed stays false. Seven histograms at most, since each window but the first has 2048 times fewer
+   codes than the one before. */
 static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
     sampi_gpu_search *search = &st->search;
     const uint64_t *mass = h->a->mass + h->row * SAMPI_BUCKETS, *count = h->a->count + h->row * SAMPI_BUCKETS;
+    /* fewer tokens are left than are wanted: the prefix has no end among them */
     if (sampi_gpu_total(mass, SAMPI_BUCKETS) < search->mass ||
         sampi_gpu_total(count, SAMPI_BUCKETS) < search->count) {
         search->key = 0; /* all of them */
@@ -1891,7 +2001,8 @@ static int sampi_gpu_search_bucket(const sampi_gpu_here *h)
     return 0;
 }
 
-/* How many tokens are probably enough: twice the perplexity. A guess that is wrong costs a pass, never a token. */
+/* How many tokens are probably enough: twice the perplexity, if the sums are there. A guess that is wrong costs a pass,
+   never a token. */
 static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64_t count)
 {
     if (mass == 0 || !st->sums_known) return count;
@@ -1901,7 +2012,7 @@ static uint64_t sampi_gpu_guess(const sampi_gpu_state *st, uint64_t mass, uint64
 }
 
 /* Is the end among the first tokens? They are the list, or become it; 1: the end is known. SAMPI_GPU_DECLINED: it is
-   for histograms to find. */
+   for histograms to find. Most prefixes end here: the sums have brought a list along, or one pass makes it. */
 static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -1916,6 +2027,7 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
     sampi_gpu_prefix p;
     sampi_gpu_list_codes(h, by_score);
     sampi_gpu_list_prefix(h, UINT64_MAX, &p);
+    /* a list that is too short is still the answer if there are no more tokens */
     const bool all = st->complete || st->floor <= SAMPI_GPU_ALL, enough = p.mass >= mass && p.count >= count;
     if (enough) {
         sampi_gpu_search_list(h);
@@ -1930,7 +2042,8 @@ static int sampi_gpu_prefix_of_list(const sampi_gpu_here *h)
 /* The shortest prefix with at least this mass and this many tokens, or all of them: afterwards search.key (and score)
    are the place of its last token. First in the list of the first tokens; then among all, by histograms: of all codes,
    of the codes of one bucket, and so on, until a bucket's tokens fit a list. Last a list of the prefix itself is made,
-   if it is short: what the sampler keeps is then complete. */
+   if it is short: what the sampler keeps is then complete. Between two passes search.stage remembers where it was; a
+   step must ask for the same prefix until it gets it, and nothing else meanwhile. */
 static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, double mean, uint64_t mass,
                                     uint64_t count)
 {
@@ -1941,11 +2054,13 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     if (search->stage == SAMPI_SEARCH_IDLE) {
         search->by_score = by_score;
         search->mean = mean;
+        /* kept here: a later call must search for the same, whatever it is given */
         search->mass = mass;
         search->count = count;
         search->before = 0;
         known = sampi_gpu_prefix_of_list(h);
         if (known != SAMPI_GPU_DECLINED) return known;
+        /* all codes there can be: of any score, or from the first token's key down to the smallest logit */
         if (by_score) return sampi_gpu_search_window(h, 0, sampi_bits(INFINITY), true);
         return sampi_gpu_search_window(h, ~sampi_gpu_key(st->max, 0), ~SAMPI_GPU_ALL, true);
     }
@@ -1958,6 +2073,7 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
         sampi_gpu_list_codes(h, by_score);
         sampi_gpu_search_list(h);
         search->stage = SAMPI_SEARCH_LIST;
+        /* how long the prefix is: what lies before the bucket, and what the bucket has of it */
         if (!by_score) sampi_gpu_list_prefix(h, ~search->key, &p);
         if (!by_score && search->before + p.count <= SAMP_GPU_LIST) return sampi_gpu_require_list(h, search->key);
     }
@@ -1965,7 +2081,9 @@ static int sampi_gpu_require_prefix(const sampi_gpu_here *h, bool by_score, doub
     return 1;
 }
 
-/* Keep the first tokens: so much mass, so many. Nothing is put in order by it. */
+/* Keep the first tokens: so much mass, so many. For a temperature of 0, which masks the others where they stand, and
+   for mirostat, behind which nobody sees an array: so nothing is put in order by it. Called again after a pass, like a
+   sampler. */
 static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t count)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, mass, count);
@@ -1974,7 +2092,8 @@ static int sampi_gpu_keep_first(const sampi_gpu_here *h, uint64_t mass, uint64_t
 }
 
 /* Are there min_keep tokens with l >= floor? 1: *enough says; more than there are can't be asked for, and *min_keep is
-   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. */
+   that at most. More of them than a list holds are enough, if min_keep is not beyond a list either. For keep_above
+   only; it writes nothing but what its questions write. */
 static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64_t *min_keep, bool *enough)
 {
     int known = sampi_gpu_require_list(h, from);
@@ -1994,7 +2113,9 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
 /* The caller's phase, plus this: min_keep decides, not the floor. */
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
-/* Keep l >= floor, but at least the first min_keep in order (>= 1). The array is put in order only by the latter. */
+/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, top_a, mirostat_v2. The array is put in
+   order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
+   afterwards it is the caller's again. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
 {
     sampi_gpu_state *st = h->st;
@@ -2003,6 +2124,7 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     if (st->phase < SAMPI_PHASE_MIN_KEEP) {
         const uint64_t from = sampi_gpu_floor(sampi_float_up(floor));
         bool enough = false;
+        /* a floor above the maximum is reached by nobody: then min_keep decides at once */
         if (!(floor > (double)st->max)) known = sampi_gpu_enough_above(h, from, &min_keep, &enough);
         if (known != 1) return known;
         if (enough) {
@@ -2019,9 +2141,13 @@ static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t 
     return 1;
 }
 
-/* ---- choosing ---- */
+/* ---- choosing ----
+   The draw, for dist, mirostat and adaptive_p: sampi_gpu_draw is what they call. Nothing is drawn with a state of its
+   own: the random numbers follow from seed, position, stream and attempt, so a row draws the same however often it is
+   begun. */
 
-/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. */
+/* Where a token with a changed logit is among them, by bisection; n_ids if it isn't one. All lanes do the same here: a
+   single token is asked for. */
 static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
 {
     uint32_t lo = 0, hi = h->job->n_ids;
@@ -2035,7 +2161,8 @@ static uint32_t sampi_gpu_changed_at(const sampi_gpu_here *h, uint32_t id)
     return lo < h->job->n_ids && (uint32_t)h->changed_id[lo] == id ? lo : h->job->n_ids;
 }
 
-/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. */
+/* A token's logit after the first n operations; a changed one's present logit, to which all have been done. For the
+   token that a draw has come upon, which is on no list. */
 static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -2044,7 +2171,8 @@ static float sampi_gpu_logit_of(const sampi_gpu_here *h, uint32_t id, uint32_t n
 }
 
 /* The envelope of each token of a group, by id, into `wide`, which has room for a group. Changed tokens are put in
-   their places, so that the running sum over the group is the one that the CPU would go through. */
+   their places, so that the running sum over the group is the one that the CPU would go through. row_draw calls it for
+   each attempt; the row itself holds a hole, an envelope of 0, where a changed token stands. */
 static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 {
     const sampi_gpu_pass p = sampi_gpu_pass_of(h->a, h->row, 0);
@@ -2071,7 +2199,7 @@ static void sampi_gpu_group_envelope(const sampi_gpu_here *h, uint32_t which)
 }
 
 /* The changed tokens in the sums of groups: the draw finds the group by the sums, and the token in the group by id, as
-   if it had never been taken out. */
+   if it had never been taken out. Once for a DRAW pass: a second time would count them twice. */
 static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 {
     const uint32_t n_changed = h->job->n_ids;
@@ -2086,7 +2214,8 @@ static void sampi_gpu_join_groups(const sampi_gpu_here *h)
 
 /* sampi_draw among the tokens of the row: a group by the sums of groups, an element by the group's envelopes, then the
    test against the true weight, with the same random numbers as on the CPU. The buckets' memory is free now, and holds
-   the sums of lanes. Mostly the first attempt is good: the envelope is close. */
+   the sums of lanes. Mostly the first attempt is good: the envelope is close. Behind the DRAW pass, for a row without a
+   complete list; the key that it returns is of the logit as it is now. */
 static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t groups = h->a->groups;
@@ -2108,7 +2237,8 @@ static uint64_t sampi_gpu_row_draw(const sampi_gpu_here *h, const sampi_gpu_step
     }
 }
 
-/* The key of the drawn token: of the list, or after a pass for the envelope's sums. */
+/* The key of the drawn token: of the list, or after a pass for the envelope's sums, which st->drawn says has been done.
+   A set that changes in between is drawn from anew (sampi_gpu_invalidate). Both ways choose the same token. */
 static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, uint64_t *key)
 {
     sampi_gpu_state *st = h->st;
@@ -2127,9 +2257,13 @@ static int sampi_gpu_draw(const sampi_gpu_here *h, const sampi_gpu_step *step, u
     return 1;
 }
 
-/* ---- the end of a row ---- */
+/* ---- the end of a row ----
+   What is written here is what the host and the next batch see: the result, the caller's token, the job moved on, the
+   state back at zero. */
 
-/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. */
+/* Leave the result: no team does anything more to the row, unless the host takes `batch` back. When the row is
+   finished, and when it stops for a user's sampler. batch is written last; the fence before the next epoch makes the
+   rest visible to the teams, and the end of the kernel to the host. */
 static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     const sampi_gpu_state *st = h->st;
@@ -2150,7 +2284,8 @@ static void sampi_gpu_report(const sampi_gpu_here *h, int32_t status, int32_t to
     r->batch = h->a->batch; /* read by the host after the kernel, by other teams after the next epoch has begun */
 }
 
-/* The rules of a step: where they came with the batch, or in the row's own place. */
+/* The rules of a step: where they came with the batch, or in the row's own place. The host never has two steps' rules
+   stay there, so they begin at its beginning. */
 static const sampi_gpu_rule *sampi_gpu_rules(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const uint32_t side = h->job->side;
@@ -2162,7 +2297,8 @@ typedef struct sampi_gpu_spot {
     uint32_t below, count;
 } sampi_gpu_spot;
 
-/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. */
+/* By counting over all rules: a bisection would be one lane's work, with a read waited for in each step. For
+   next_rules: of what comes into the window, and of what falls out. */
 static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id, sampi_gpu_spot *spot)
 {
     uint32_t below = 0, count = 0;
@@ -2178,8 +2314,10 @@ static void sampi_gpu_spot_of(const sampi_gpu_rule *rule, uint32_t n, int32_t id
 
 /* The rules of the next token, in the other of the row's two places: as sampi_penalties_accept, and all at once. One
    token comes into the window, and another one may fall out of it: each rule is copied to where it will be, with its
-   count one more or less, or left out, or a new one is put in between; no lane waits for another. Rules that nothing
-   changes (logit_bias) are copied once, from where they were sent. */
+   count one more or less, or left out, or a new one is put in between; no lane waits for another. Two places, because a
+   lane would otherwise write over what another one reads. Rules that nothing changes (logit_bias) are copied once, from
+   where they were sent, which the next batch writes over. Called by sampi_gpu_finish for a row that has got its token;
+   sampi_gpu_follow (>>host) must come to the same side and numbers, or the host would send a job that doesn't fit. */
 static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
 {
     sampi_gpu_job *job = h->job;
@@ -2191,6 +2329,7 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
     sampi_gpu_rule *to = h->a->kept_rule + (2 * h->row + side) * SAMPI_RULES;
     int32_t *id = h->a->kept_id + (2 * h->row + side) * SAMPI_RULES, *window = h->a->window + h->row * SAMPI_RULES;
     const int32_t *tokens = h->a->id + job->window;
+    /* later the window is here already, and moves by itself */
     const uint32_t n_window = sent ? job->ring.cap : 0;
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n_window; i += SAMPI_WARP) window[i] = tokens[i];
@@ -2221,12 +2360,16 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
         to[at] = r;
         id[r.at] = r.id;
     }
+    /* from now on, for this job: the next batch reads the rules from here */
     job->side = side;
     if (counts) job->n_ids = step->n = n + inserts - removes;
 }
 
 /* The row is done: its result, and everything as the next batch expects it: no holes, a state of zeros but for epoch
-   and arrived. It returns 0 like a step that waits, because nothing more is to be done. */
+   and arrived. The only end that a row has, with a token, a list for the host (-1), an error, or "not on the device";
+   only a token or a list moves the job on. It returns 0 like a step that waits, because nothing more is to be done. The
+   operations needn't be cleared: n_ops is zero. What comes back in `out` for a row that the host must still see to is
+   written over by the host. */
 static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t token, float value)
 {
     typedef uint32_t __attribute__((may_alias)) word;
@@ -2250,7 +2393,8 @@ static int sampi_gpu_finish(const sampi_gpu_here *h, int32_t status, int32_t tok
 }
 
 /* The last sampler has chosen: that is all, unless log-probabilities are wanted: then the choice waits in the state for
-   the last step. */
+   the last step. Called by greedy, dist, mirostat and adaptive_p as their last act; value is what the sampler has
+   learnt, for the host's chain. */
 static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 {
     sampi_gpu_state *st = h->st;
@@ -2262,9 +2406,16 @@ static int sampi_gpu_choose(const sampi_gpu_here *h, uint64_t key, float value)
 
 /* ---- the samplers ----
    A step and, beside it, what the host writes into its record. Each does to the tokens left what its sampler's apply
-   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same. */
+   (>>truncation, >>temperature, >>selection of sampling.h) does to the array; the integers that decide are the same.
+   sampi_gpu_run_step calls a step, by the list SAMPI_GPU_STEPS of >>records, for the team that advances the row, and
+   calls it again from its beginning after each pass that it has asked for. A step writes the state, the list and the
+   changed tokens; mirostat and adaptive_p also their record, which is what they have learnt. Returns are those of the
+   whole section. sampi_gpu_fill of >>host calls sampi_gpu_fill_* by the same list, on the host, when a chain is packed:
+   the record is zero but for kind, seed, stream and where its rules begin; they write parameters, or the kind of a
+   simpler step, and nothing else, least of all the sampler. */
 
-/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. */
+/* A rule, done to a logit: what logit_bias, penalties and dry have in common. A masked token stays masked. The same few
+   operations as on the CPU, each rounded; the host has made the rule so that no kind needs another. */
 static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 {
     if (sampi_masked(l)) return l;
@@ -2274,7 +2425,8 @@ static float sampi_gpu_rule_change(const sampi_gpu_rule *rule, float l)
 }
 
 /* To the changed tokens beside the row. The rules of a step are sorted by id; those with the same id count in their
-   order, so the lane of the first one does them all. */
+   order, so the lane of the first one does them all. For a row that isn't complete: its other tokens, which no rule
+   changes, stay where they are and cost nothing. */
 static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2290,7 +2442,8 @@ static void sampi_gpu_patch_row(const sampi_gpu_here *h, const sampi_gpu_step *s
     }
 }
 
-/* The same to a list: each item looks for its rules. A token that a bias masks goes. */
+/* The same to a list, for a complete row: each item looks for its rules, because a list is in no order. A token that a
+   bias masks goes; what is masked in a row is found out by the passes, but a list holds only tokens that are left. */
 static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     const sampi_gpu_rule *rule = sampi_gpu_rules(h, step);
@@ -2316,8 +2469,9 @@ static void sampi_gpu_patch_list(const sampi_gpu_here *h, const sampi_gpu_step *
     sampi_gpu_list_keep(h, &unmasked);
 }
 
-/* Single logits change. The maximum is known at once as long as nothing else was done to the row: it is that of the
-   changed tokens or that of the others. */
+/* logit_bias, penalties and dry: single logits change. The maximum is known at once as long as nothing else was done to
+   the row: it is that of the changed tokens or that of the others. Phase 1: they have changed, and only the maximum is
+   asked for, by a pass if need be: without a phase they would change again. */
 static int sampi_gpu_patch(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2352,7 +2506,9 @@ static void sampi_gpu_fill_patch(sampi_gpu_step *step, const sampi_sampler *s)
 }
 
 /* Keep what is within n standard deviations of the maximum: sums for these first, then the smallest logit that is
-   within reach, by bisection over floats, in exactly the arithmetic of the CPU. */
+   within reach, by bisection over floats, in exactly the arithmetic of the CPU. Phase 0: what the sums are made with,
+   maximum and scale; 1: the sums are there (sigma), of a pass or of the list. They are integers, so that the deviation
+   is the same number however many teams have added them up. */
 static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2383,6 +2539,7 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
             st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
         }
     }
+    /* the square of x = 2^20 u + v is 2^40 u^2 + 2^21 u v + v^2 */
     sampi_u128 high = sampi_mul128(st->sigma[1], (uint64_t)1 << 40), squares = { 0, st->sigma[3] };
     squares = sampi_add128(squares, sampi_add128(high, sampi_mul128(st->sigma[2], (uint64_t)1 << 21)));
     double reach = 0.0;
@@ -2402,7 +2559,7 @@ static int sampi_gpu_top_n_sigma(const sampi_gpu_here *h, const sampi_gpu_step *
 
 static void sampi_gpu_fill_top_n_sigma(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.sigma.n; }
 
-/* The first k in order. */
+/* The first k in order. It needs no weights: the search goes by count alone, and a small k is found in one list. */
 static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     int known = sampi_gpu_require_prefix(h, false, 0.0, 0, step->k);
@@ -2414,7 +2571,8 @@ static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
 
-/* The four samplers with a threshold and a smallest number of tokens. */
+/* What typical, top_p, tail_free, min_p and top_a have in common: a share of the mass or of the largest p, and a
+   smallest number of tokens. */
 static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
 {
     step->share = sampi_share(s->u.cut.p);
@@ -2422,7 +2580,8 @@ static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
 }
 
 /* Second differences of sorted weights: they need neighbours, so all tokens must fit a list. Then the place where their
-   running sum exceeds its share, by bisection. */
+   running sum exceeds its share, by bisection. It is declined, and the CPU samples the row, if they don't fit. Between
+   list_weights and the last sum nothing else may write wide. */
 static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2440,6 +2599,7 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
     SAMPI_SIMD(reduction(+ : total))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
         total += sampi_distance(w[i] + w[i + 2], 2 * w[i + 1]);
+    /* weights that hardly bend, as on the CPU: then places count instead of second differences */
     const bool flat = (double)total * 1000000.0 < (double)st->z;
     const uint64_t most = sampi_mulhi(step->share, flat ? n : total);
     uint32_t lo = 0, hi = n; /* the smallest i with a_0 + ... + a_i > most */
@@ -2462,7 +2622,8 @@ static int sampi_gpu_tail_free(const sampi_gpu_here *h, const sampi_gpu_step *st
 static void sampi_gpu_fill_tail_free(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
 /* The shortest prefix in the order of scores. Phase 1: the cut is made; what is left is mostly few, and becomes the
-   list if it fits. Thinned, because the scores say nothing about maxima of cells. */
+   list if it fits. Thinned, because the scores say nothing about maxima of cells; and the first token may be gone, so
+   the maximum is no longer known. If what is left doesn't fit a list, the chain goes on all the same, with passes. */
 static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2497,7 +2658,7 @@ static int sampi_gpu_typical(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_typical(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
-/* The shortest prefix with its share of the mass. */
+/* The shortest prefix with its share of the mass. No mass at all would be no prefix: at least one token stays. */
 static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2514,7 +2675,8 @@ static int sampi_gpu_top_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_top_p(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_cut(step, s); }
 
-/* A probability of p times the largest one is a logit ln p below the maximum. */
+/* A probability of p times the largest one is a logit ln p below the maximum: so it needs no sums, unless min_keep
+   does. */
 static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     int known = sampi_gpu_require_max(h);
@@ -2522,13 +2684,15 @@ static int sampi_gpu_min_p(const sampi_gpu_here *h, const sampi_gpu_step *step)
     return sampi_gpu_keep_above(h, (double)h->st->max + step->d, step->min_keep > 1 ? step->min_keep : 1);
 }
 
+/* The logarithm is taken on the host, once for all batches that the chain stays for. */
 static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
 {
     sampi_gpu_fill_cut(step, s);
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. */
+/* Keep p >= a p_max^2. Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP
+   beside it. The floor waits in the state while keep_above asks its questions. */
 static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2544,7 +2708,8 @@ static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
 static void sampi_gpu_fill_top_a(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_min_p(step, s); }
 
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
-   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. */
+   is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. The coin comes first and
+   costs nothing; it is the same in each call, since no random number is used up. */
 static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2559,6 +2724,7 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
     const sampi_gpu_item *item = sampi_gpu_list(h);
     const uint32_t n = st->n_list;
     const float max = st->max;
+    /* the list may hold a few more than reach t: the floor is a little low, and this decides */
     const uint64_t mass = sampi_mass_of(step->share, st->z);
     uint64_t above = 0, last = UINT64_MAX; /* how many reach t; the last of them in order */
     SAMPI_SIMD(reduction(+ : above) reduction(min : last))
@@ -2568,6 +2734,7 @@ static int sampi_gpu_xtc(const sampi_gpu_here *h, const sampi_gpu_step *step)
         above += in;
         last = in && item[i].key < last ? item[i].key : last;
     }
+    /* the last of them stays; if that leaves too few, all stay */
     if (above < 2 || st->n - (above - 1) < step->min_keep) return 1;
     sampi_gpu_mark_p(h);
     sampi_gpu_keep_until(h, last);
@@ -2586,7 +2753,7 @@ static void sampi_gpu_fill_xtc(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = step->share ? sampi_ln(s->u.xtc.t) - 1e-6 : 0.0;
 }
 
-/* A temperature too small for arithmetic is greedy: one token stays. */
+/* For temp and temp_ext: a temperature too small for arithmetic is greedy: one token stays. */
 static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
 {
     if (!(t >= SAMPI_TEMP_MIN)) return sampi_gpu_keep_first(h, 0, 1);
@@ -2594,6 +2761,7 @@ static int sampi_gpu_temper(const sampi_gpu_here *h, float t)
     return 1;
 }
 
+/* A fixed temperature. For a row that isn't complete it is one operation in the list, and no pass. */
 static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     return sampi_gpu_temper(h, step->a);
@@ -2601,7 +2769,8 @@ static int sampi_gpu_temp(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_temp(sampi_gpu_step *step, const sampi_sampler *s) { step->a = s->u.temp.t; }
 
-/* The temperature depends on the entropy. Phase 1: it is known, in scale. One token has no entropy. */
+/* The temperature depends on the entropy. Phase 1: it is known, in scale, where it waits if a tiny one needs a search
+   with passes. One token has no entropy. */
 static int sampi_gpu_temp_ext(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2625,7 +2794,8 @@ static void sampi_gpu_fill_temp_ext(sampi_gpu_step *step, const sampi_sampler *s
     step->c = s->u.temp.exponent;
 }
 
-/* p is set, and the array in order: of that only an export shows anything. */
+/* p is set, and the array in order: of that only an export shows anything. Where the whole chain runs here the host
+   leaves the step out (sampi_gpu_pack_steps). */
 static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2638,7 +2808,8 @@ static int sampi_gpu_softmax(const sampi_gpu_here *h, const sampi_gpu_step *step
 
 static void sampi_gpu_fill_softmax(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* The first token: a list of one is asked for, and more in it are no harm. */
+/* The first token: a list of one is asked for, and more in it are no harm. After the search the list holds the first
+   token, whichever way it went. */
 static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     (void)step;
@@ -2648,7 +2819,7 @@ static int sampi_gpu_greedy(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_greedy(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* The draw, without anything before it or after it. */
+/* The draw, without anything before it or after it: one pass more for a row, none for a complete list. */
 static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     uint64_t key;
@@ -2659,8 +2830,9 @@ static int sampi_gpu_dist(const sampi_gpu_here *h, const sampi_gpu_step *step)
 /* It has no parameters but the random source, which every step has. */
 static void sampi_gpu_fill_dist(sampi_gpu_step *step, const sampi_sampler *s) { (void)step, (void)s; }
 
-/* Draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next batch, and into the
-   result, for the host's chain. */
+/* For both mirostats: draw among the tokens kept, and learn from the surprise. mu goes into the step, for the next
+   batch, and into the result, for the host's chain. Changed once, behind all questions: a step that is called again
+   must not learn twice. */
 static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2674,7 +2846,7 @@ static int sampi_gpu_mirostat_select(const sampi_gpu_here *h, sampi_gpu_step *st
 }
 
 /* Phase 0: the exponent of Zipf's law from the first m tokens, which are sorted, and from it how many to keep (row_z);
-   1: keep them; 2: draw. */
+   1: keep them; 2: draw. Declined if no list holds m tokens. */
 static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2683,6 +2855,7 @@ static int sampi_gpu_mirostat(const sampi_gpu_here *h, sampi_gpu_step *step)
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         uint64_t m = step->k < st->n ? step->k : st->n;
         if ((known = sampi_gpu_require_first(h, m)) != 1) return known;
+        /* this can't be, says require_first; but what follows would read past the list */
         if (st->n_list < m) return SAMPI_GPU_DECLINED;
         sampi_gpu_list_sort(h);
         const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2710,7 +2883,8 @@ static void sampi_gpu_fill_mirostat(sampi_gpu_step *step, const sampi_sampler *s
     step->mu = s->now.mu;
 }
 
-/* Phase 0: the floor (scale) from mu; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
+/* Keep the tokens whose surprise is at most mu, and draw. Phase 0: the floor (scale) from mu; 1: keep what reaches it,
+   with SAMPI_PHASE_MIN_KEEP beside it; 2: draw. */
 static int sampi_gpu_mirostat_v2(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2732,7 +2906,8 @@ static void sampi_gpu_fill_mirostat_v2(sampi_gpu_step *step, const sampi_sampler
     sampi_gpu_fill_mirostat(step, s);
 }
 
-/* The map, done to a list. at_order has the logit from before: the chosen token's probability is made from it. */
+/* The map, done to a list, for adaptive_p. at_order has the logit from before: the chosen token's probability is made
+   from it. It is free for that: behind the sampler that selects no array is exported. */
 static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
 {
     sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2748,8 +2923,8 @@ static void sampi_gpu_list_adapt(const sampi_gpu_here *h, float aim)
     }
 }
 
-/* A token's logit before the map: what its probability is reckoned from. In a list it is beside the key; else it is
-   that after all operations but the last one, which is the map. */
+/* A token's logit before the map: what its probability is reckoned from, by adaptive_p. In a list it is beside the key;
+   else it is that after all operations but the last one, which is the map. */
 static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 {
     if (!h->st->complete) {
@@ -2766,7 +2941,8 @@ static float sampi_gpu_unadapted(const sampi_gpu_here *h, uint32_t id)
 }
 
 /* Logits by how far the probability is from the aim, then a draw. Phase 1: mapped. row_max and row_z are of the first
-   distribution, of which the chosen token's probability is learnt. */
+   distribution, of which the chosen token's probability is learnt; the map's own copies are in its operation. What is
+   learnt changes behind all questions, once. */
 static int sampi_gpu_adaptive_p(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2813,12 +2989,14 @@ static void sampi_gpu_fill_adaptive_p(sampi_gpu_step *step, const sampi_sampler 
 
 /* ---- a user's sampler ----
    The row stops: all teams leave, because there is a result, and the kernel ends. The host calls the sampler, writes
-   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass. */
+   the new size into the row's state, takes the result back, and launches again; the row goes on with an empty pass.
+   sampi_gpu_user is the step; the host's half is sampi_gpu_call_user (>>host). */
 
 #define SAMPI_GPU_STOPPED (-2)        /* a token: the host is to call the user's sampler */
 #define SAMPI_GPU_LEAVE   0xFFFFFFFFu /* a size: it has decided, or failed */
 
-/* The list as the arrays that a user's sampler gets. */
+/* The list as the arrays that a user's sampler gets: user_id, user_logit, user_p of the row. Its p is made as an
+   export's is, of what the logits were when p was last set; 0 if it never was. */
 static void sampi_gpu_unpack(const sampi_gpu_here *h)
 {
     const sampi_gpu_item *item = sampi_gpu_list(h);
@@ -2837,7 +3015,9 @@ static void sampi_gpu_unpack(const sampi_gpu_here *h)
     }
 }
 
-/* What the user's sampler has left, as the list. */
+/* What the user's sampler has left, as the list: n_list is what the host has written there. Nothing is taken on trust:
+   a logit may be NaN, infinite or masked now. at_order and at_p are 0 from here on, since nothing behind it exports; a
+   second user's sampler would get its p from that, unless a sampler in between sets p anew. */
 static int sampi_gpu_repack(const sampi_gpu_here *h)
 {
     const uint32_t n = h->st->n_list;
@@ -2851,6 +3031,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
     SAMPI_SIMD(reduction(+ : bad))
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
     {
+        /* NaN and +infinity are errors, as in samp_apply; -infinity masks */
         bad += !(l[i] <= FLT_MAX);
         if (l[i] >= -FLT_MAX) sampi_gpu_append(n_list, item, sampi_gpu_key(l[i] + 0.0f, (uint32_t)id[i]), 0.0f, 0.0f);
     }
@@ -2859,7 +3040,7 @@ static int sampi_gpu_repack(const sampi_gpu_here *h)
 }
 
 /* The first time the row stops, with its list in the user's arrays; then it goes on. The list's order means nothing,
-   and apply_gpu is promised none. */
+   and apply_gpu is promised none. A row with more tokens than a list is declined: the CPU's apply then gets them. */
 static int sampi_gpu_user(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -2874,7 +3055,8 @@ static int sampi_gpu_user(const sampi_gpu_here *h)
     return 0;
 }
 
-/* All that is left, for the host: the rest of the chain runs there. More than a list: the CPU samples the row. */
+/* All that is left, for the host: the rest of the chain runs there (sampi_gpu_go_on). It is the last step of a chain
+   whose later samplers have no step here. More than a list: the CPU samples the row. */
 static int sampi_gpu_export(const sampi_gpu_here *h)
 {
     int known = sampi_gpu_require_all(h);
@@ -2883,22 +3065,27 @@ static int sampi_gpu_export(const sampi_gpu_here *h)
 
 /* ---- log-probabilities ----
    The host makes them, by the CPU's functions, of the basis that is left here: maximum and sum, the first keys, and the
-   chosen token's logit and rank, of the row as given and of what the chain has left. */
+   chosen token's logit and rank, of the row as given and of what the chain has left. Two steps, which the host puts
+   around a chain's own (sampi_gpu_pack_steps) if they are asked for: sampi_gpu_raw before all samplers,
+   sampi_gpu_logprobs behind the choice. They write the row's part of args.basis and of args.given. */
 
-/* The keys of the first tokens of a row's set: 0 as given, 1 left. */
+/* The keys of the first tokens of a row's set: 0 as given, 1 left. Device and host find them by this, each in its own
+   copy of the basis. */
 static uint64_t *sampi_gpu_top_keys(sampi_gpu_basis *basis, size_t n_rows, uint32_t n_top, size_t row, size_t set)
 {
     return (uint64_t *)(void *)(basis + n_rows * 2) + (row * 2 + set) * n_top;
 }
 
 /* The tokens left: max, z and the first ones. They are those of the list whose keys reach the last of the prefix, in no
-   order: the host sorts few. */
+   order: the host sorts few. Called by both steps, with their set (0 as given, 1 left); l and rank are for later. The
+   atomic counts places for the lanes of this team. */
 static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n_top)
 {
     const sampi_gpu_args *a = h->a;
     sampi_gpu_state *st = h->st;
     int known = sampi_gpu_require_sums(h);
     if (known != 1) return known;
+    /* more than all can't be told; with none wanted no list is needed */
     if (n_top > st->n) n_top = (uint32_t)st->n;
     if (n_top > 0) known = sampi_gpu_require_prefix(h, false, 0.0, 0, n_top);
     if (known != 1) return known;
@@ -2919,8 +3106,9 @@ static int sampi_gpu_leave_basis(const sampi_gpu_here *h, size_t set, uint32_t n
     return 1;
 }
 
-/* Of the row as given. The list of its first tokens is kept: mostly the chosen one is among them, and then its rank
-   needs no pass at the end. */
+/* Of the row as given, before any sampler has touched it. The list of its first tokens is kept in args.given: mostly
+   the chosen one is among them, and then its rank needs no pass at the end. given_from says how far down that list
+   reaches. */
 static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2932,12 +3120,15 @@ static int sampi_gpu_raw(const sampi_gpu_here *h, const sampi_gpu_step *step)
     SAMPI_SIMD()
     SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP) given[i] = item[i].key;
     st->n_given = n;
+    /* no key reaches UINT64_MAX: without a list the row is counted at the end */
     st->given_from = st->listed ? st->floor : UINT64_MAX;
     return 1;
 }
 
 /* The row as it was given, but that no list of it is to be had: the maxima of cells hold again, but a floor found by
-   them would make a list, and only a count is wanted. */
+   them would make a list, and only a count is wanted. Possible at any time, because the row itself was never written:
+   the operations are dropped, and the changed tokens read again. For logprobs, when the samplers are done with it
+   all. */
 static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
 {
     const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
@@ -2957,7 +3148,8 @@ static void sampi_gpu_restore_row(const sampi_gpu_here *h, float max)
     st->max = max;
 }
 
-/* A key's rank among the first tokens of the row as given. */
+/* A key's rank among the first tokens of the row as given. Right if the key is at least given_from, as the caller
+   checks. */
 static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 {
     const uint64_t *given = h->a->given + h->row * SAMP_GPU_LIST;
@@ -2970,7 +3162,8 @@ static uint32_t sampi_gpu_given_rank(const sampi_gpu_here *h, uint64_t key)
 
 /* After the choice: of what the chain left, and the ranks. A token's rank is how many there are up to it: what is kept
    from its key on is counted. Phase 1: counting what the chain left; 2: counting the row as given, which is needed only
-   if the chosen token is not among its first; 3: done. */
+   if the chosen token is not among its first; 3: done. It is the last step, so it may take the row apart, and it is the
+   one that finishes the row. */
 static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
@@ -2986,11 +3179,13 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     if (st->phase == 1) {
         if ((known = sampi_gpu_require_sums(h)) != 1) return known;
         const sampi_gpu_view v = sampi_gpu_view_of(h->a, h->row);
+        /* the chosen token is the last of what was kept: so many are up to it */
         left->l = sampi_gpu_logit(st->chosen);
         left->rank = (uint32_t)st->n;
         given->l = sampi_gpu_element(&v, id) + 0.0f;
         const uint64_t key = sampi_gpu_key(given->l, id);
         given->rank = sampi_gpu_given_rank(h, key);
+        /* done, unless the given row must be counted */
         st->phase = 3;
         if (key < st->given_from) {
             sampi_gpu_restore_row(h, given->max);
@@ -3005,7 +3200,8 @@ static int sampi_gpu_logprobs(const sampi_gpu_here *h, const sampi_gpu_step *ste
     return sampi_gpu_finish(h, SAMP_OK, (int32_t)id, st->value);
 }
 
-/* The one place where the device tells steps apart. What the host never sends is declined: the CPU samples the row. */
+/* The one place where the device tells steps apart; sampi_gpu_advance calls it. What the host never sends is declined:
+   the CPU samples the row. */
 static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
 {
     switch (step->kind) {
@@ -3021,10 +3217,13 @@ static int sampi_gpu_run_step(const sampi_gpu_here *h, sampi_gpu_step *step)
     }
 }
 
-/* ---- between passes ---- */
+/* ---- between passes ----
+   What the last team of a pass does, from its arrival to the next epoch: the three functions bring in what the pass has
+   found, advance calls them and then the steps, and team is what every team of a kernel runs. */
 
 /* The row is scanned: is it good, what is its maximum, and what are the logits that change? These are read here, once:
-   the scan has passed over them. 0: it is good; else the status. */
+   the scan has passed over them. 0: it is good; else the status. It begins the state: maximum, bar, the changed tokens.
+   Masked ones among these stay masked, whatever the rules say. */
 static int sampi_gpu_end_scan(const sampi_gpu_here *h)
 {
     const sampi_gpu_args *a = h->a;
@@ -3062,8 +3261,9 @@ static int sampi_gpu_end_scan(const sampi_gpu_here *h)
     return bad ? (int)SAMP_E_NAN : sampi_max_status(h->st->max);
 }
 
-/* Add up what the teams found; the changed tokens count too. All sums are modulo 2^64, and the same whatever the parts:
-   a row has the same sums however many teams it has. */
+/* Add up what the teams found in SUMS, SIGMA or MAX; the changed tokens count too. All sums are modulo 2^64, and the
+   same whatever the parts: a row has the same sums however many teams it has. What the four sums of a part are depends
+   on the pass; this writes what the pass was for, and leaves the rest. */
 static void sampi_gpu_end_sums(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3081,6 +3281,7 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
         for (uint32_t from = 0; from < splits; from += 4 * SAMPI_WARP) {
             SAMPI_UNROLL(4) for (uint32_t k = 0; k < 4; k++)
             {
+                /* the last part may be read again, in place of those behind it: it counts once */
                 const uint32_t i = from + k * SAMPI_WARP + (uint32_t)lane, once = i < splits;
                 const sampi_gpu_part x = part[sampi_gpu_min_of(i, splits - 1)];
                 s0 += once * x.sum[0], s1 += once * x.sum[1], s2 += once * x.sum[2], s3 += once * x.sum[3];
@@ -3109,8 +3310,8 @@ static void sampi_gpu_end_sums(const sampi_gpu_here *h)
     if (pass == SAMPI_PASS_SIGMA) st->sigma[0] = s0, st->sigma[1] = s1, st->sigma[2] = s2, st->sigma[3] = s3;
 }
 
-/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Atomics
-   again, for the lanes of this team only. */
+/* The changed tokens in a list or a histogram that the pass has made of the others, by the same conditions. Without
+   this a token with a changed logit could never be kept or cut. Atomics again, for the lanes of this team only. */
 static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 {
     sampi_gpu_state *st = h->st;
@@ -3144,7 +3345,8 @@ static void sampi_gpu_join_changed(const sampi_gpu_here *h)
 }
 
 /* All teams have done the pass: bring in its result, and go on until another one is needed, or the row is finished. The
-   caller is the only team at work on the row. */
+   caller is the only team at work on the row. Between two steps it looks whether a list has any token left; of a row
+   that isn't complete the next maximum tells. */
 static void sampi_gpu_advance(const sampi_gpu_args *a, size_t row)
 {
     const sampi_gpu_here here = sampi_gpu_at(a, row), *h = &here;
@@ -3228,7 +3430,10 @@ static uint32_t *sampi_gpu_probe_counters; /* [2] teams that came, teams that sa
    The idea: a batch is divided into jobs for the device and rows for the CPU; of a job only what the device lacks is
    sent; one launch or a few run it; results are taken into the chains as if the CPU had sampled. The one thing to know:
    a chain of the caller's is changed only by sampi_gpu_commit_row, after everything that can fail on the device has
-   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. */
+   been done; until then a failure leaves all chains as they were, and the device's copies are forgotten. (Scratch of a
+   sampler is another matter: what sampi_stream and dry's list need is written while a chain is packed.)
+   samp_gpu_sample_batch, at the end, is the thread through the section: all but contexts and samp_gpu_plan is called
+   from there. One thread at a time is in a context, so nothing here is locked but launches, which contexts share. */
 
 /* Where a context's kernels run: nowhere, as plain functions, on the device. */
 
@@ -3294,7 +3499,7 @@ struct samp_gpu {
 /* ---- shapes ----
    A layout is written once, as a list of reservations, and done twice: from NULL for the size, then from the block. */
 
-/* 0: logits of this type are not the device's. */
+/* Bytes of a logit; 0: logits of this type are not the device's, and sampi_gpu_check refuses the config. */
 static size_t sampi_gpu_element_size(samp_dtype dtype)
 {
     if (dtype == SAMP_F16 || dtype == SAMP_BF16) return 2;
@@ -3302,7 +3507,8 @@ static size_t sampi_gpu_element_size(samp_dtype dtype)
     return dtype == SAMP_F64 ? 8 : 0;
 }
 
-/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. */
+/* What is wrong with a config. The most log-probabilities a row asks for must fit its list. For create and size: what
+   follows relies on it, and checks nothing again. */
 static int sampi_gpu_check(const samp_gpu_config *c)
 {
     if (!c) return SAMP_E_NULL;
@@ -3314,7 +3520,8 @@ static int sampi_gpu_check(const samp_gpu_config *c)
 }
 
 /* The next part of a block: n elements of that size, on a line of 256 bytes, which every type is content with and which
-   lets a warp's first read begin with a line of the cache. */
+   lets a warp's first read begin with a line of the cache. Called by the layouts only; it counts *used up, and touches
+   no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
     char *at = base + *used;
@@ -3324,7 +3531,7 @@ static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 
 /* Bytes of what goes to the device for a batch; at, if it is not NULL: where the args, places and jobs are. Rules and
    ids end where the args begin, and are as long as the batch needs: so that all of it is one piece, sent by one copy.
-   */
+   The host's stage and the device's part of the block have the same layout, this one, so an offset is good for both. */
 static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
 {
     size_t used = 0, local[3];
@@ -3340,15 +3547,18 @@ static size_t sampi_gpu_stage_size(size_t rows, size_t at[3])
     return used;
 }
 
-/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and
-   the n_top of a batch, so that they come back in one copy. */
+/* The basis of log-probabilities of so many rows, and behind them their first keys: close together for the rows and the
+   n_top of a batch, so that they come back in one copy. So both sides lay it out anew for each batch, by its
+   numbers. */
 static size_t sampi_gpu_basis_size(size_t rows, size_t n_top)
 {
     return rows * 2 * (sizeof(sampi_gpu_basis) + n_top * sizeof(uint64_t));
 }
 
-/* Lay out the device's block; *zeroed = how much of its beginning must be zero. Returns its size. base may be NULL to
-   ask for the sizes only. */
+/* Lay out the device's block; *zeroed = how much of its beginning must be zero; at: the stage, logits, masks. Returns
+   its size. base may be NULL to ask for the sizes only. It writes addresses into the args, and nothing into the block,
+   which the host can't reach: once in the life of a context, so that no address changes from one batch to the next.
+   What is zero at first is what tells a new row from one that is under way. */
 static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_args *a, size_t *zeroed, size_t at[3])
 {
     const size_t rows = c->max_rows, groups = (c->max_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
@@ -3391,6 +3601,7 @@ static size_t sampi_gpu_layout(const samp_gpu_config *c, char *base, sampi_gpu_a
     return used;
 }
 
+/* What create would take: the layout without a block. */
 SAMP_API size_t samp_gpu_size(const samp_gpu_config *config)
 {
     sampi_gpu_args args;
@@ -3410,7 +3621,9 @@ SAMP_API int samp_gpu_available(void)
 #endif
 }
 
-/* Copy n bytes to the device or from it. */
+/* Copy n bytes to the device or from it: every byte that crosses goes through these two. They return when it is done,
+   so a buffer may be used again at once, and a kernel begins behind all copies before it. A copy that fails is a
+   status, where a kernel that fails ends the process. */
 static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3422,6 +3635,7 @@ static int sampi_gpu_put(const samp_gpu *gpu, void *to, const void *from, size_t
     return SAMP_OK;
 }
 
+/* From the device: results, bases, a list, a row for the CPU. */
 static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3434,8 +3648,10 @@ static int sampi_gpu_get(const samp_gpu *gpu, void *to, const void *from, size_t
 }
 
 #if SAMPI_OFFLOAD
-/* thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes libgomp
-   allocate on the device, or copy arguments to it. */
+/* All teams, once: each does passes of its rows until they are finished, until it has waited too long, or one if nobody
+   is to wait. thread_limit stands on a target of its own, and the number of teams is a constant: anything else makes
+   libgomp allocate on the device, or copy arguments to it. A team beyond those needed has no rows, and ends; with more
+   rows than teams each takes several in turn (and upload has said that nobody waits then). Called by launch only. */
 static void sampi_gpu_kernel(int device)
 {
 #pragma omp target thread_limit(1) device(device)
@@ -3448,7 +3664,8 @@ static void sampi_gpu_kernel(int device)
 }
 
 /* Each team counts itself in and waits, as long as one would for a pass, until all have come. A device that runs them
-   in turns lets the first ones wait in vain; on such a one a pass is a launch. */
+   in turns lets the first ones wait in vain; on such a one a pass is a launch. Called by probe, at a context's
+   creation. */
 static void sampi_gpu_probe_teams(int device)
 {
 #pragma omp target thread_limit(1) device(device)
@@ -3465,7 +3682,9 @@ static void sampi_gpu_probe_teams(int device)
 }
 
 /* Does a kernel run there, and do all teams run at once? `fold` lends its memory for the counters: no row needs it yet.
-   Globals are shared by all contexts, so that launches and probes are one at a time. */
+   Globals are shared by all contexts, so that launches and probes are one at a time. Writes gpu->wait. A device that
+   OpenMP replaces by the host (because the program has no code for it) would run the kernels slowly and unasked: that
+   is an error. */
 static int sampi_gpu_probe(samp_gpu *gpu)
 {
     int on_host = 1, device = gpu->device;
@@ -3493,7 +3712,9 @@ static int sampi_gpu_probe(samp_gpu *gpu)
 #endif
 
 /* One launch: passes of all rows. The kernel finds its batch through a global, which is sent again only if another
-   context or device had the last launch. */
+   context or device had the last launch. Called by run_batch, with the args on the device already. It returns when the
+   kernel has ended. On the host the same teams are called as functions, and the args are read where the device has
+   them. */
 static void sampi_gpu_launch(samp_gpu *gpu)
 {
     gpu->perf.n_launches++;
@@ -3519,10 +3740,11 @@ static void sampi_gpu_launch(samp_gpu *gpu)
 }
 
 /* ---- contexts ----
-   Made once, with all memory; what happens afterwards allocates nothing. */
+   Made once, with all memory; what happens afterwards allocates nothing. The chains are the caller's: a slot remembers
+   one by its address and serial number, and looks at it only while it is in the batch. */
 
-/* The host's block, which begins with the context itself. */
-
+/* The host's block, which begins with the context itself, so that one SAMP_FREE ends both. From NULL for the size, then
+   from the block; it writes gpu's pointers only. raw is the one row that the CPU is given at a time. */
 static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_gpu *gpu)
 {
     const size_t rows = c->max_rows;
@@ -3548,7 +3770,7 @@ static size_t sampi_gpu_host_layout(const samp_gpu_config *c, char *base, samp_g
     return used;
 }
 
-/* Memory where the kernels run. */
+/* Memory where the kernels run: in prepare_device, and at no other time. Its bytes are anything at first. */
 static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
 {
 #if SAMPI_OFFLOAD
@@ -3558,7 +3780,7 @@ static void *sampi_gpu_alloc(samp_gpu *gpu, size_t n)
     return SAMP_MALLOC(n);
 }
 
-/* NULL is fine on either side. */
+/* Give back what alloc gave. NULL is fine on either side: a context may be half made. */
 static void sampi_gpu_release(samp_gpu *gpu, void *p)
 {
 #if SAMPI_OFFLOAD
@@ -3571,6 +3793,8 @@ static void sampi_gpu_release(samp_gpu *gpu, void *p)
     SAMP_FREE(p);
 }
 
+/* Also of a context that create could not finish: the pointers that it has not come to are NULL. sampi_gpu_bound may
+   still point to its args; nobody reads it before the next launch, which sees to it. */
 SAMP_API void samp_gpu_free(samp_gpu *gpu)
 {
     if (!gpu) return;
@@ -3579,8 +3803,8 @@ SAMP_API void samp_gpu_free(samp_gpu *gpu)
     SAMP_FREE(gpu);
 }
 
-/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, which has
-   nothing in it at that time. */
+/* The block's beginning, where rows and teams have their state: zeros, in pieces as large as the stage, whose jobs are
+   lost by it: so only at creation, and by start_again, when all slots are forgotten. */
 static int sampi_gpu_zero(samp_gpu *gpu)
 {
     const size_t step = sampi_gpu_stage_size(gpu->config.max_rows, NULL); /* so many are at hand */
@@ -3592,7 +3816,9 @@ static int sampi_gpu_zero(samp_gpu *gpu)
 }
 
 /* The device's side of a context: the block, its beginning zero, and a small one beside it: while it lives, the driver
-   need not map memory anew for what libgomp allocates in each launch. */
+   need not map memory anew for what libgomp allocates in each launch. Writes the context's addresses, which stay as
+   they are; what it has taken when it fails, create gives back. Jobs begin without room for steps: the first batch
+   widens them. */
 static int sampi_gpu_prepare_device(samp_gpu *gpu)
 {
     size_t zeroed, at[3], size = sampi_gpu_layout(&gpu->config, NULL, &gpu->args, &zeroed, at);
@@ -3614,6 +3840,7 @@ static int sampi_gpu_prepare_device(samp_gpu *gpu)
     return SAMP_OK;
 }
 
+/* What samp_gpu_device_name says, written once, when the mode is known. */
 static void sampi_gpu_give_name(samp_gpu *gpu)
 {
     sampi_text t = { gpu->name, sizeof gpu->name, 0 };
@@ -3626,7 +3853,8 @@ static void sampi_gpu_give_name(samp_gpu *gpu)
     gpu->name[t.len] = 0;
 }
 
-/* The host's block is taken first: with it there is a context to free, whatever the device then says. */
+/* The host's block is taken first: with it there is a context to free, whatever the device then says. launches is what
+   run_batch tries first. */
 SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
 {
     int local, *result = status ? status : &local;
@@ -3671,7 +3899,7 @@ SAMP_API samp_gpu_perf_data samp_gpu_perf(const samp_gpu *gpu)
 /* ---- samplers and their steps ----
    All that the host does differently from one kind of sampler to the next: which step it becomes, what it does to the
    array, what of its state comes back. (Which rules it makes: see sampi_gpu_fill_rules.) The rest of the host asks
-   these functions, and knows no kinds. */
+   these functions, and knows no kinds. None of them changes a sampler but update_last. */
 
 /* Does the device have a step for it? A test hides kinds by this, to see the CPU take over. */
 #ifndef SAMPI_GPU_KNOWS
@@ -3684,7 +3912,8 @@ typedef struct sampi_gpu_mapping {
 } sampi_gpu_mapping;
 
 /* The step that a sampler becomes; SAMPI_GPU_NONE: the device has none, and the plan says so. Every kind of sampling.h
-   stands here, with a step or among those without: the compiler names one that is missing. */
+   stands here, with a step or among those without: the compiler names one that is missing. The route asks for the step
+   (sampi_gpu_can), fill for both. */
 static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
 {
     sampi_gpu_mapping mapping = { SAMPI_GPU_NONE, NULL };
@@ -3704,9 +3933,11 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
     return mapping;
 }
 
+/* What the table of kinds in sampling.h says of this one. */
 static unsigned sampi_gpu_flags(const sampi_sampler *s) { return sampi_traits_of(s->kind)->flags; }
 
-/* It changes single logits by rules, whatever the others are. */
+/* It changes single logits by rules, whatever the others are. Such a sampler's step comes with rules, and its tokens
+   are taken out of the row. */
 static bool sampi_gpu_patches(const sampi_sampler *s) { return sampi_gpu_flags(s) & SAMPI_PATCHES; }
 
 /* After this sampler the array holds no masked tokens, and only those that are left: what the device's list is. The
@@ -3720,8 +3951,9 @@ static bool sampi_gpu_masks_none(const sampi_sampler *s)
     return sampi_gpu_flags(s) & SAMPI_MASKS_NONE;
 }
 
-/* Can its rules stay on the device, which then moves them on by itself? Not dry's, which a token changes all; not
-   those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long window. */
+/* Can its rules stay on the device, which then moves them on by itself (sampi_gpu_next_rules)? Not dry's, which a token
+   changes all; not those of tokens beyond the vocabulary, of which the device knows nothing; nor those of a long
+   window, for which it has no room. Only asked of samplers that change single logits. */
 static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
 {
     if (s->kind == SAMPI_DRY) return false;
@@ -3736,8 +3968,9 @@ static bool sampi_gpu_keeps_rules(const sampi_sampler *s, size_t n_vocab)
     return inside && s->u.penalties.ring.cap <= SAMPI_RULES;
 }
 
-/* The state that the device has left the last sampler in, with the token that it chose and the value that its step
-   has left in the result. */
+/* The state that the device has left the last sampler in, with the token that it chose and the value that its step has
+   left in the result. Called by commit_row, before the chain accepts the token: adaptive_p takes what is pending into
+   its averages only then. */
 static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *last, samp_token token, float value)
 {
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) last->now.mu = value;
@@ -3747,7 +3980,7 @@ static void sampi_gpu_update_last(const sampi_gpu_step *step, sampi_sampler *las
 }
 
 /* The other way: the sampler's state, once it has accepted the token, into the host's copy of its step. The device has
-   done the same to its own. */
+   done the same to its own, by the same functions; the copy is what is sent, if it must be sent again. */
 static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *last)
 {
     if (step->kind == SAMPI_GPU_MIROSTAT || step->kind == SAMPI_GPU_MIROSTAT_V2) step->mu = last->now.mu;
@@ -3758,7 +3991,8 @@ static void sampi_gpu_follow_last(sampi_gpu_step *step, const sampi_sampler *las
 
 /* ---- where a chain runs ----
    In: a chain. Out: a route, which says how many of its samplers the device does, and why not the others. It is found
-   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. */
+   anew for each row that isn't kept, and again where a row goes on, so that nothing of it must be remembered. Nothing
+   here writes anything but the route, and nothing is sent: a plan is a route as text. */
 
 enum { SAMPI_GPU_CHAIN = 64 };
 
@@ -3777,9 +4011,9 @@ typedef struct sampi_gpu_route {
     sampi_sampler *list[SAMPI_GPU_CHAIN]; /* the chain's active samplers, in order; last: it need not be cleared */
 } sampi_gpu_route;
 
-/* One walk over a chain: all that has to be known of its samplers. Chains in it are opened: their members become the
-   row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a user's sampler before it may have
-   left: `checked` keeps that. */
+/* One walk over a chain, by find_route and by itself: all that has to be known of its samplers. Chains in it are
+   opened: their members become the row's. A sampler that is off does nothing, but on the CPU it looks for NaN, which a
+   user's sampler before it may have left: `checked` keeps that. The first error on the way is the row's. */
 static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
 {
     if (!r->status) r->status = s->status;
@@ -3804,7 +4038,8 @@ static void sampi_gpu_flatten(sampi_sampler *s, sampi_gpu_route *r)
     if (r->n < SAMPI_GPU_CHAIN) r->list[r->n++] = s;
 }
 
-/* Can it run on the device: a user's sampler only with apply_gpu, and behind one that leaves no masked tokens. */
+/* Can it run on the device: a built-in one if it has a step, a user's sampler only with apply_gpu, and behind one that
+   leaves no masked tokens: its apply could see them on the CPU, and on the device there are none to see. */
 static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
 {
     if (!sampi_is_custom(r->list[at])) return sampi_gpu_mapping_of(r->list[at]).step != SAMPI_GPU_NONE;
@@ -3813,7 +4048,8 @@ static bool sampi_gpu_can(const sampi_gpu_route *r, int at)
     return r->list[at]->base.iface->apply_gpu && i > 0 && sampi_gpu_removes(r->list[i - 1]);
 }
 
-/* One more than the place of the first user's sampler in the head; 0: there is none. */
+/* One more than the place of the first user's sampler in the head; 0: there is none. If the chain doesn't run on the
+   device as a whole, the head ends before it: a chain stops for users' samplers or exports, never both. */
 static int sampi_gpu_users_before(const sampi_gpu_route *r)
 {
     for (int i = 0; i < r->n_device; i++)
@@ -3822,7 +4058,8 @@ static int sampi_gpu_users_before(const sampi_gpu_route *r)
 }
 
 /* How many of the first n samplers leave an array that is the same on the device as it would be on the CPU: the last
-   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none. */
+   one that removes tokens, and what masks none behind it. Others leave masked tokens where the device has none, and
+   whatever goes on from there on the CPU might see the difference. 0: all of it runs on the CPU. */
 static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
 {
     for (; n > 0; n--) {
@@ -3833,7 +4070,7 @@ static int sampi_gpu_clean_part(const sampi_gpu_route *r, int n)
     return 0;
 }
 
-/* Why none of it can run on the device; NULL: some of it may. */
+/* Why none of it can run on the device; NULL: some of it may. For the plan's text, and for find_route to stop early. */
 static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route *r)
 {
     if (gpu->mode == SAMPI_GPU_ON_CPU) return "no device";
@@ -3842,7 +4079,9 @@ static const char *sampi_gpu_why_not(const samp_gpu *gpu, const sampi_gpu_route 
 }
 
 /* Where each sampler of a chain runs. On the device if all of them can; else the first ones there, up to where the
-   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there. */
+   array is what the CPU would have. The user's samplers are called on the device only if the whole chain is there.
+   Called for a row that is not kept (divide), for one that stops or goes on (call_user, commit_row), and for a plan:
+   the answer must be the same each time, so nobody may change a chain while its batch is under way. */
 static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gpu_route *r)
 {
     bool selects = false;
@@ -3852,6 +4091,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     if (r->why) return;
     while (r->n_device < r->n && !selects && sampi_gpu_can(r, r->n_device))
         selects = sampi_gpu_flags(r->list[r->n_device++]) & SAMPI_SELECTS;
+    /* a user's sampler that is last must choose: judge_user sees to that */
     if (r->n_device == r->n && r->n && sampi_is_custom(r->list[r->n - 1])) selects = true; /* or so it says */
     if (r->n_device == r->n) {
         if (!selects) r->why = "no sampler selects";
@@ -3866,6 +4106,7 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
     }
     r->why = sampi_is_custom(r->list[r->n_device]) ? "a sampler of your own" : "not on the device";
     const int user = sampi_gpu_users_before(r);
+    /* not as a whole: so without its users' samplers */
     if (user) r->n_device = user - 1;
     if (r->n_device > SAMPI_STEPS - 1) r->n_device = SAMPI_STEPS - 1; /* one step is the export */
     r->n_device = sampi_gpu_clean_part(r, r->n_device);
@@ -3901,9 +4142,12 @@ SAMP_API int samp_gpu_plan(const samp_gpu *gpu, const samp_sampler *chain, char 
 /* ---- from a chain to steps ----
    In: a chain and its route. Out: a job in the stage, its rules and ids behind those of the jobs before. What is packed
    is what the device may keep, so it depends on nothing but the chain, the vocabulary and the log-probabilities asked
-   for; the slot remembers these three. */
+   for; the slot remembers these three. Called by divide through pack, for a row whose chain the device has not got.
+   Written are the stage, the context's counts of rules and ids, and the slot. */
 
-/* One more id that a rule of the row changes; ascending, each once. False: too many. */
+/* One more id that a rule of the row changes; ascending, each once: the device looks ids up by bisection, and a changed
+   token has one logit, however many rules it has. False: too many, and the row goes to the CPU. For add_rule, on
+   gpu->id from job->id on. */
 static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
 {
     int32_t *list = gpu->id + job->id;
@@ -3918,8 +4162,9 @@ static bool sampi_gpu_add_id(samp_gpu *gpu, sampi_gpu_job *job, int32_t id)
     return true;
 }
 
-/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came. The limit is for
-   all rules of a row together. */
+/* One more rule of a step; they stay sorted by id, those of one id in the order in which they came, which is the order
+   that they count in. The limit is for all rules of a row together, as is the device's room. Written are gpu->rule
+   behind the rules of the row's steps before, and the row's ids. */
 static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, sampi_gpu_rule rule)
 {
     sampi_gpu_rule *list = gpu->rule + step->rule;
@@ -3931,7 +4176,8 @@ static bool sampi_gpu_add_rule(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step
     return sampi_gpu_add_id(gpu, job, rule.id);
 }
 
-/* logit_bias: each bias is a rule; -inf masks. */
+/* logit_bias, for fill_rules: each bias is a rule; -inf masks, which is a scale of 0. A bias is a fall the other way,
+   so the device need not know what made the rule. */
 static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                   size_t n_vocab)
 {
@@ -3944,8 +4190,9 @@ static bool sampi_gpu_fill_biases(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_s
     return true;
 }
 
-/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have
-   none. */
+/* The rules of a sampler that changes single logits; false: they are too many. Tokens beyond the vocabulary have none.
+   The numbers are the CPU's, by its own functions; only dry's list is made here, in the sampler's scratch, as each draw
+   on the CPU does it. */
 static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                                  size_t n_vocab)
 {
@@ -3962,8 +4209,9 @@ static bool sampi_gpu_fill_rules(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_st
     return true;
 }
 
-/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the
-   former before. */
+/* A sampler as a step; false: the device has none for it, or no room for its rules. The route has looked for the former
+   before. Called by pack_steps, which has set at_ordinal: with the kind of draw that makes the stream, and by it the
+   CPU's random numbers. */
 static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *step, const sampi_sampler *s,
                            size_t n_vocab)
 {
@@ -3976,14 +4224,15 @@ static bool sampi_gpu_fill(samp_gpu *gpu, sampi_gpu_job *job, sampi_gpu_step *st
     return !sampi_gpu_patches(s) || sampi_gpu_fill_rules(gpu, job, step, s, n_vocab);
 }
 
-/* A job in the host's stage: the same bytes as on the device. */
+/* A job in the host's stage: the same bytes as on the device. (sampi_gpu_job_of is the device's.) */
 static sampi_gpu_job *sampi_gpu_job_at(const samp_gpu *gpu, uint32_t j)
 {
     return (sampi_gpu_job *)(void *)(gpu->stage + gpu->jobs_at + j * gpu->args.job_size);
 }
 
 /* Room for so many steps in each job. Those of this batch move, the last one first, because they lie one behind the
-   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place. */
+   other; the others are forgotten, and all are sent anew. Room never shrinks: a chain that is kept keeps its place.
+   This is what the stage's copies of kept jobs are good for: they can be sent without asking the device. */
 static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
 {
     const size_t old = gpu->args.job_size, size = offsetof(sampi_gpu_job, step) + n_steps * sizeof(sampi_gpu_step);
@@ -3996,7 +4245,8 @@ static void sampi_gpu_widen_jobs(samp_gpu *gpu, uint32_t n_steps)
     gpu->new_until = gpu->n_jobs;
 }
 
-/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. */
+/* Nothing that the device has is to be relied on: a batch failed halfway. Returns the status. The next batch begins
+   with zeros (start_again) and sends every chain. */
 static int sampi_gpu_forget(samp_gpu *gpu, int status)
 {
     for (size_t j = 0; j < gpu->config.max_rows; j++) gpu->slot[j].kept = false;
@@ -4016,14 +4266,15 @@ static int sampi_gpu_start_again(samp_gpu *gpu)
     return status;
 }
 
-/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. */
+/* The sampler whose rules can stay on the device: it alone changes single logits, and all of the chain runs there. With
+   two of them a token's place among the changed ids would depend on both. */
 static const sampi_sampler *sampi_gpu_kept_patcher(const sampi_gpu_route *r, size_t n_vocab)
 {
     const bool whole = r->n_device == r->n && !r->custom;
     return whole && r->n_patchers == 1 && sampi_gpu_keeps_rules(r->patcher, n_vocab) ? r->patcher : NULL;
 }
 
-/* A step that is no sampler. */
+/* A step that is no sampler: an export, or one of the two of log-probabilities, which take k tokens. */
 static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t k)
 {
     memset(&job->step[n], 0, sizeof(sampi_gpu_step));
@@ -4031,8 +4282,9 @@ static void sampi_gpu_add_step(sampi_gpu_job *job, uint32_t n, int kind, int32_t
     job->step[n].k = (uint32_t)k;
 }
 
-/* Where the id of each rule up to `until` is among the row's changed ids. Both are ascending, but the rules only within
-   a step: each step begins again. */
+/* Where the id of each rule up to `until` is among the row's changed ids: when all of these are known. Both are
+   ascending, but the rules only within a step: each step begins again. So on the device a rule finds its token without
+   a search. */
 static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint32_t until)
 {
     uint32_t at = 0;
@@ -4043,7 +4295,8 @@ static void sampi_gpu_place_rules(samp_gpu *gpu, const sampi_gpu_job *job, uint3
     }
 }
 
-/* penalties' window goes along with the ids: the device needs it to know which token falls out. */
+/* penalties' window goes along with the ids: the device needs it to know which token falls out. Once: it stays there
+   with the rules (sampi_gpu_next_rules). */
 static void sampi_gpu_send_window(samp_gpu *gpu, sampi_gpu_job *job, const sampi_sampler *penalties)
 {
     job->ring = penalties->u.penalties.ring;
@@ -4074,22 +4327,26 @@ static bool sampi_gpu_pack_steps(samp_gpu *gpu, sampi_gpu_job *job, const sampi_
         else if (!sampi_gpu_fill(gpu, job, step, t, n_vocab))
             return false;
         rules += step->n;
+        /* left out: n does not grow, and the next sampler takes the place */
         if (whole && step->kind == SAMPI_GPU_SOFTMAX) continue;
         if (t == kept) job->kept_step = n + 1;
         if (sampi_gpu_patches(t) && step->n == 0 && t != kept && (whole || t->kind == SAMPI_DRY)) continue;
         n++;
     }
+    /* the rest of the chain is the CPU's */
     if (!whole) sampi_gpu_add_step(job, n++, SAMPI_GPU_EXPORT, 0);
     if (lp) sampi_gpu_add_step(job, n++, SAMPI_GPU_LOGPROBS, lp->processed.n_top);
     job->n_steps = n;
     sampi_gpu_place_rules(gpu, job, rules);
+    /* only now: a chain that doesn't fit leaves no rules behind, and the next one begins where it began */
     gpu->n_rules = rules;
     gpu->n_ids += job->n_ids;
     if (kept && kept->kind == SAMPI_PENALTIES) sampi_gpu_send_window(gpu, job, kept);
     return true;
 }
 
-/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say. */
+/* Can a row's log-probabilities be told by the device? What is wrong with a set is for the CPU to say, as the row's
+   status: so anything that doesn't fit goes there. */
 static bool sampi_gpu_fits_logprobs(const samp_gpu *gpu, const samp_logprobs *lp)
 {
     const int32_t most = gpu->config.max_top_logprobs;
@@ -4120,10 +4377,12 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     if (!sampi_gpu_pack_steps(gpu, job, r, n_vocab, lp)) return false;
     slot->chain = s;
     slot->last = r->list[r->n - 1];
+    /* what sampi_gpu_has compares in a later batch */
     slot->serial = s->serial;
     slot->n_edits = s->n_edits;
     slot->draws = r->draws;
     slot->custom = r->custom;
+    /* a row that is no chain, or has users' samplers, is told of its token by sampi_accept, all of it */
     slot->n_listeners = sampi_is_chain(s) && !r->custom ? r->n_listeners : SAMPI_GPU_LISTENERS + 1;
     memcpy(slot->listener, r->listener, sizeof r->listener);
     slot->n_vocab = n_vocab;
@@ -4131,13 +4390,16 @@ static bool sampi_gpu_pack(samp_gpu *gpu, sampi_sampler *s, const sampi_gpu_rout
     slot->n_top[1] = lp ? lp->processed.n_top : -1;
     slot->patcher = job->kept_step ? r->patcher : NULL;
     slot->kept = r->n_device == r->n && !r->custom && !s->owner && (job->kept_step || !r->n_patchers);
+    /* one stretch from the first new job to the last: what is kept in between is sent along */
     if (gpu->n_jobs < gpu->new_from) gpu->new_from = gpu->n_jobs;
     gpu->new_until = gpu->n_jobs + 1;
     return true;
 }
 
-/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? serial tells chains
-   apart that have had the same address; n_edits counts all that was done to one. */
+/* Does the device have this chain, as it is, as the next job, and with these log-probabilities? Then divide packs
+   nothing for it. serial tells chains apart that have had the same address; n_edits counts all that was done to one,
+   and commit_row takes over what it has done itself. Rules that were sent with a batch are gone with it, unless a token
+   has moved them to the row's own place. */
 static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_vocab, const samp_logprobs *lp)
 {
     const sampi_gpu_slot *slot = &gpu->slot[gpu->n_jobs];
@@ -4149,10 +4411,12 @@ static bool sampi_gpu_has(const samp_gpu *gpu, const sampi_sampler *s, size_t n_
 
 /* ---- a batch ----
    In: jobs in the stage. Out: results. Copies are what takes time here, whatever their size: so there is one for all
-   that the device lacks, one for results, and those of logits only if they are the host's. */
+   that the device lacks, one for results, and those of logits only if they are the host's. Up to here nothing of a
+   chain has changed that a failure would have to take back. Every batch has a number, by which the device tells its
+   results and marks from older ones. */
 
-/* The caller's strides and indices may be 0 or NULL for "packed". */
-
+/* The caller's strides and indices may be 0 or NULL for "packed": whoever reads a row's logits or its mask asks these,
+   the CPU's rows as well as the copies. */
 static size_t sampi_gpu_stride(const samp_logits *l) { return l->stride ? l->stride : l->n_vocab; }
 static size_t sampi_gpu_data_row(const samp_logits *l, size_t row)
 {
@@ -4163,7 +4427,8 @@ static const uint32_t *sampi_gpu_mask_row(const samp_logits *l, size_t row)
     return l->mask ? l->mask + row * (l->mask_stride ? l->mask_stride : (l->n_vocab + 31) / 32) : NULL;
 }
 
-/* What the whole batch is refused for. What is wrong with a row only, that row gets as its token. */
+/* What the whole batch is refused for, before anything is done. What is wrong with a row only, that row gets as its
+   token. A context's own limits first; then those of samp_sample_batch, by its function. */
 static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l,
                                  const samp_token *out)
 {
@@ -4174,7 +4439,9 @@ static int sampi_gpu_check_batch(const samp_gpu *gpu, samp_sampler *const *rows,
     return sampi_check_batch(rows, l);
 }
 
-/* One row on the CPU, fetched from the device if it is there. */
+/* One row on the CPU, fetched from the device if it is there: by samp_sample_batch, as a batch of one, so that it gets
+   what it would get there. Called when all jobs are done: for rows that were never one, and for those declined, whose
+   chains the device has left alone. Changes the chain and its log-probabilities; returns the token or the status. */
 static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, const samp_logits *l, size_t r)
 {
     const size_t size = sampi_gpu_element_size(l->dtype);
@@ -4196,7 +4463,8 @@ static samp_token sampi_gpu_cpu_row(samp_gpu *gpu, samp_sampler *const *row, con
 }
 
 /* The rows of the jobs to the device: their logits if they are the host's, masks, and places. On the device rows of the
-   host's logits lie packed by job; logits that are there already stay where they are. */
+   host's logits lie packed by job; logits that are there already stay where they are. Places are written into the stage
+   for all jobs, kept ones too, because the next batch may have another order of rows; upload_stage sends them. */
 static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -4230,7 +4498,8 @@ static int sampi_gpu_upload_rows(samp_gpu *gpu, const samp_logits *l)
     return status;
 }
 
-/* The longest list of top log-probabilities that a job wants. */
+/* The longest list of top log-probabilities that a job wants: all rows of args.basis have room for so many, which both
+   sides must agree on. */
 static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
 {
     int32_t most = 0;
@@ -4242,7 +4511,9 @@ static uint32_t sampi_gpu_most_top(const samp_gpu *gpu, const samp_logits *l)
     return (uint32_t)most;
 }
 
-/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new. */
+/* What the device does not have: rules, ids, args and places, which lie in front of the jobs; and of these the new, or
+   one stretch from the first new one to the last. The args go last into the stage, since they hold where the rules are.
+   One copy, or two if many old jobs lie in between. */
 static int sampi_gpu_upload_stage(samp_gpu *gpu)
 {
     enum { NEAR = 16384 }; /* bytes that travel as fast as fewer do */
@@ -4254,6 +4525,7 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
     /* jobs between the places and the first new one would be sent for nothing, unless they are few */
     const bool any = gpu->new_from < gpu->new_until, together = any && new_from < until + NEAR;
     char *device = gpu->block + gpu->job_at;
+    /* rules and ids to where the args begin, so that what is sent is one piece */
     memcpy(gpu->stage + from, gpu->rule, gpu->n_rules * sizeof *gpu->rule);
     memcpy(gpu->stage + from + rules, gpu->id, gpu->n_ids * sizeof *gpu->id);
     gpu->args.rule = (const sampi_gpu_rule *)(const void *)(device + from);
@@ -4267,7 +4539,8 @@ static int sampi_gpu_upload_stage(samp_gpu *gpu)
 }
 
 /* A batch to the device: number and shape last, when the rest of the args is known. As many teams work on a row as
-   there are for all rows, but no more than it has groups. */
+   there are for all rows, but no more than it has groups. They wait for one another only if all of them run at once:
+   else one could wait for a team that can't begin before it ends. */
 static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out)
 {
     sampi_gpu_args *a = &gpu->args;
@@ -4277,6 +4550,7 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     a->n_rows = gpu->n_jobs;
     a->n_vocab = (uint32_t)l->n_vocab;
     a->groups = (a->n_vocab + SAMPI_GROUP - 1) / SAMPI_GROUP;
+    /* team = row * splits + split: see sampi_gpu_team */
     a->splits = a->n_rows < SAMPI_TEAMS ? SAMPI_TEAMS / a->n_rows : 1;
     if (a->splits > a->groups) a->splits = a->groups;
     a->wait = a->n_rows * a->splits <= SAMPI_TEAMS ? gpu->wait : 0;
@@ -4287,7 +4561,8 @@ static int sampi_gpu_upload(samp_gpu *gpu, const samp_logits *l, samp_token *out
     return sampi_gpu_upload_stage(gpu);
 }
 
-/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. */
+/* The user's sampler that a stopped row waits for: of those in its chain, the first that has not been called. The job
+   has a step for each of them, in the same order. */
 static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r)
 {
     int users = 0;
@@ -4300,7 +4575,8 @@ static int sampi_gpu_stopped_at(const samp_gpu *gpu, uint32_t job, const sampi_g
 }
 
 /* What a user's sampler has left of n tokens: *token is the one that it has chosen as the chain's last sampler, else
-   -1. */
+   -1. For call_user; it reads from the device, where the arrays are. Logits are looked at there (sampi_gpu_repack), but
+   those of a last sampler, whose row doesn't go on. */
 static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, size_t n, bool last, int32_t *token)
 {
     float logit = 0.0f;
@@ -4314,7 +4590,9 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
 }
 
 /* Call the user's sampler of a stopped row, and let the row go on: what the device waits for is the size of what is
-   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. */
+   left. That its result is of this batch is taken back, so that the teams see the row as unfinished again. No kernel
+   runs meanwhile, so both can be written. If the sampler has failed or chosen, the row is only to be put in order: it
+   ends with an error that nobody looks at, since the verdict goes before. */
 static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const uint32_t n = gpu->result[job].n_list, none = 0;
@@ -4335,15 +4613,19 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     int status = user->iface->apply_gpu(user, &data);
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
+    /* then the device has nothing more to do for this row */
     const bool decided = status || token >= 0;
     if (decided) gpu->verdict[job] = status ? status : token + 1;
     const uint32_t size = decided ? SAMPI_GPU_LEAVE : (uint32_t)data.size;
+    /* first the size, then the row is open again */
     status = sampi_gpu_put(gpu, &gpu->args.state[job].n_list, &size, sizeof size);
     return status ? status : sampi_gpu_put(gpu, &gpu->args.result[job].batch, &none, sizeof none);
 }
 
 /* Launch until every row has its result. If each pass is a launch, the number that the last batch needed is tried
-   first: asking in between costs a copy, and a launch without work costs little. */
+   first: asking in between costs a copy, and a launch without work costs little. Where teams wait for one another a
+   launch is mostly enough for all passes. Users' samplers are called between launches. Writes results, counts and
+   verdicts; no chain is told of a token yet. */
 static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
 {
     const uint32_t most = 64 * SAMPI_STEPS; /* far beyond what any chain needs */
@@ -4352,12 +4634,14 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         const uint32_t n = launched == 0 ? gpu->launches : 1;
         for (uint32_t i = 0; i < n; i++) sampi_gpu_launch(gpu);
         launched += n;
+        /* no row needs so many: something is wrong with the device, and this loop must end */
         if (launched > most) return SAMP_E_DEVICE;
         if (sampi_gpu_get(gpu, gpu->result, gpu->args.result, gpu->n_jobs * sizeof *gpu->result))
             return SAMP_E_DEVICE;
         left = passes = 0;
         for (uint32_t j = 0; j < gpu->n_jobs; j++) {
             const sampi_gpu_result *res = &gpu->result[j];
+            /* a result of an earlier batch is none */
             const bool stopped = res->batch == gpu->batch && !res->status && res->token == SAMPI_GPU_STOPPED;
             left += stopped || res->batch != gpu->batch;
             if (res->passes > passes) passes = res->passes;
@@ -4365,14 +4649,16 @@ static int sampi_gpu_run_batch(samp_gpu *gpu, samp_sampler *const *rows)
         }
     }
     for (uint32_t j = 0; j < gpu->n_jobs; j++) gpu->perf.n_passes += gpu->result[j].passes;
+    /* the next batch is mostly like this one */
     gpu->launches = gpu->args.wait ? 1 : passes;
     return SAMP_OK;
 }
 
 /* ---- what comes back ----
-   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. */
+   In: results, and for some rows the list. Out: tokens and chains as samp_sample_batch would have left them. Called by
+   end_job, for one job after the other, when nothing is left to do on the device but to read a list. */
 
-/* The order in which a sampler last put the array. */
+/* The order in which a sampler last put the array, for fetch: by_score is room for it, if it was typical. */
 static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_order *by_score)
 {
     by_score->score = sampi_typical_score;
@@ -4383,7 +4669,8 @@ static const sampi_order *sampi_gpu_order_of(const sampi_gpu_result *res, sampi_
 
 /* The tokens left as the array that the samplers so far would have made of the whole vocabulary: sorted by what the
    logits were when it was last put in order, with the logits of now, and p of when it was last set. Only sampling.h's
-   own sort puts ties as the CPU would have them. */
+   own sort puts ties as the CPU would have them. For go_on, behind an export. It writes the context's item and
+   candidate, which serve one row at a time. */
 static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *cur)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4411,8 +4698,9 @@ static int sampi_gpu_fetch(samp_gpu *gpu, uint32_t job, samp_token_data_array *c
     return SAMP_OK;
 }
 
-/* The rest of a chain, over the tokens left. ordinal counts what the device has drawn, so that the next sampler of a
-   kind gets its own random numbers. */
+/* The rest of a chain, over the tokens left, by the samplers' definitions. ordinal counts what the device has drawn, so
+   that the next sampler of a kind gets its own random numbers. It may change the samplers' pending state (now), which
+   commit_row puts back if this fails. */
 static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r, sampi_sampler *s, samp_token *token)
 {
     samp_token_data_array cur;
@@ -4428,15 +4716,16 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     return status;
 }
 
-/* The step that selects: the last one, but for log-probabilities. */
+/* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */
 static sampi_gpu_step *sampi_gpu_selecting(sampi_gpu_job *job)
 {
     sampi_gpu_step *last = &job->step[job->n_steps - 1];
     return last->kind == SAMPI_GPU_LOGPROBS ? last - 1 : last;
 }
 
-/* The device has moved a job on as the host has its chain: so does the host's copy of the job. It is sent again if
-   another job of the batch makes all move (sampi_gpu_widen_jobs). */
+/* The device has moved a job on as the host has its chain: so does the host's copy of the job, at the end of
+   commit_row. It is sent again if another job of the batch makes all move (sampi_gpu_widen_jobs). The rules themselves
+   are not followed: their copy in the stage is gone, and the side says where the device has them. */
 static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 {
     const sampi_gpu_slot *slot = &gpu->slot[job];
@@ -4457,7 +4746,9 @@ static void sampi_gpu_follow(samp_gpu *gpu, uint32_t job)
 
 /* A job's token into its chain: state, position, acceptance. Only users' samplers, and what runs on the CPU over the
    tokens left, can fail here: then state and position are put back, and the row has the status. Users' samplers accept
-   first, because they may refuse; then nothing can fail. */
+   first, because they may refuse; then nothing can fail. A row's own error comes back before anything is done: its
+   chain is as it was, and so is the device's. What is done to the chain counts as an edit, so the slot takes its new
+   number. */
 static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
 {
     const sampi_gpu_result *res = &gpu->result[job];
@@ -4466,6 +4757,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     samp_token token = res->token;
     const uint64_t position = s->position;
     int status = res->status;
+    /* what a user's sampler has said goes before what the device made of the row */
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
@@ -4499,13 +4791,15 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     return token;
 }
 
-/* All jobs' bases in one copy: they lie close together for this batch. */
+/* All jobs' bases in one copy: they lie close together for this batch. It comes before the first chain moves on,
+   because it can fail. */
 static int sampi_gpu_get_basis(const samp_gpu *gpu)
 {
     return sampi_gpu_get(gpu, gpu->basis, gpu->args.basis, sampi_gpu_basis_size(gpu->n_jobs, gpu->args.n_top));
 }
 
-/* One set of a job's log-probabilities: 0 as given, 1 left. */
+/* One set of a job's log-probabilities: 0 as given, 1 left. It writes the caller's set, by the functions that a row on
+   the CPU has, from the same integers; for end_job, once the row has its token. */
 static void sampi_gpu_fill_set(const samp_gpu *gpu, uint32_t job, size_t which, samp_token token,
                                samp_logprob_set *set)
 {
@@ -4524,7 +4818,8 @@ static void sampi_gpu_prefetch_lines(const void *p, size_t n)
     for (size_t i = 0; i < n; i += 64) __builtin_prefetch((const char *)p + i, 1);
 }
 
-/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time. */
+/* Samplers are many small blocks, and between two batches a CPU forgets them: ask for the next rows' in time, each
+   thing when what points to it has come. For divide, where a chain must be walked. It writes nothing. */
 static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
 {
     const sampi_sampler *far = r + 6 < n ? (const sampi_sampler *)rows[r + 6] : NULL;
@@ -4536,7 +4831,8 @@ static void sampi_gpu_prefetch(samp_sampler *const *rows, size_t r, size_t n)
         sampi_gpu_prefetch_lines(soon->u.chain.item[i], sizeof *soon);
 }
 
-/* The same for what is told of its token. */
+/* The same for what is told of its token: for end_job, of the jobs a few further on, whose slots say what will be
+   touched. */
 static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 {
     const sampi_gpu_slot *far = j + 6 < gpu->n_jobs ? &gpu->slot[j + 6] : NULL;
@@ -4554,7 +4850,9 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
 }
 
 /* Which rows go where: jobs are made of those for the device. A row whose chain is there already is recognised without
-   looking at the chain's members: that is most of the host's work saved. */
+   looking at the chain's members: that is most of the host's work saved. Job number n is the n-th row for the device,
+   so a chain is found again only in the same place of the batch. Writes where and token (a row's error) of each row,
+   and what belongs to each job. */
 static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const samp_logits *l)
 {
     gpu->n_jobs = gpu->n_rules = gpu->n_ids = 0;
@@ -4570,6 +4868,7 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
         if (!has) sampi_gpu_prefetch(rows, r, l->n_rows);
         if (s && !has) sampi_gpu_find_route(gpu, s, &route);
         if (s && !has) gpu->token[r] = route.status;
+        /* such a row has no logits, and its chain stays as it is */
         if (!gpu->token[r] && l->row_index && l->row_index[r] < 0) gpu->token[r] = SAMP_E_RANGE;
         gpu->where[r] = SAMPI_GPU_BY_NOBODY;
         if (gpu->token[r]) continue;
@@ -4585,7 +4884,8 @@ static void sampi_gpu_divide(samp_gpu *gpu, samp_sampler *const *rows, const sam
 }
 
 /* The result of a job into its row: the token, the chain's state, log-probabilities. True: what the kernels have left
-   in a caller's `out` on the device is the token, or the status. */
+   in a caller's `out` on the device is the token, or the status. A declined row only changes hands: sampi_gpu_cpu_row
+   comes to it later. */
 static bool sampi_gpu_end_job(samp_gpu *gpu, uint32_t j, samp_sampler *const *rows, const samp_logits *logits)
 {
     const sampi_gpu_result *res = &gpu->result[j];
@@ -4624,6 +4924,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
     status = sampi_gpu_start_again(gpu);
     if (status) return status;
     sampi_gpu_divide(gpu, rows, logits);
+    /* in any of these three a failure forgets the batch */
     if (gpu->n_jobs) status = sampi_gpu_upload(gpu, logits, out);
     if (!status && gpu->n_jobs) status = sampi_gpu_run_batch(gpu, rows);
     if (!status && gpu->n_jobs && logits->logprobs) status = sampi_gpu_get_basis(gpu);
@@ -4639,6 +4940,7 @@ SAMP_API int samp_gpu_sample_batch(samp_gpu *gpu, samp_sampler *const *rows, con
         memcpy(out, gpu->token, n_bytes);
         return SAMP_OK;
     }
+    /* the tokens of the other rows are known here only */
     return written < n_rows ? sampi_gpu_put(gpu, out, gpu->token, n_bytes) : SAMP_OK;
 }
 
