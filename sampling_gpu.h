@@ -64,8 +64,9 @@
      - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
-     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, or thousands of equal scores in typical meet
-       more than SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
+     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, thousands of equal scores in typical, or a
+       min_keep of thousands in min_p or top_a meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched
+       and sampled there);
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
@@ -3873,6 +3874,8 @@ SAMP_API samp_gpu *samp_gpu_create(const samp_gpu_config *config, int *status)
     samp_gpu *gpu = (samp_gpu *)(void *)base;
     memset(gpu, 0, sizeof *gpu);
     sampi_gpu_host_layout(config, base, gpu);
+    memset(gpu->slot, 0,
+           config->max_rows * sizeof *gpu->slot); /* no chain is on the device: the heap may remember one */
     gpu->config = *config;
     gpu->mode = samp_gpu_available() ? SAMPI_GPU_ON_DEVICE : SAMPI_GPU_ON_CPU;
     if (config->device == SAMP_GPU_HOST) gpu->mode = SAMPI_GPU_ON_HOST;
