@@ -1206,6 +1206,8 @@ typedef struct sampi_u128 {
     uint64_t hi, lo;
 } sampi_u128;
 
+/* By four products of 32 bits: what sampi_mul128 does where the compiler has no such integer, and beside it for a test
+   of both. None of the sums can overflow. */
 static inline sampi_u128 sampi_mul128_by_halves(uint64_t a, uint64_t b)
 {
     uint64_t a0 = (uint32_t)a, a1 = a >> 32, b0 = (uint32_t)b, b1 = b >> 32;
@@ -3800,9 +3802,9 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
 }
 
 /* Find every token that contains a breaker (tail -1), or ends with a beginning of one (the tail is the rest of it),
-   in order of ids, and return how many. tails_before: how many tails the breakers before this one have; one for each
-   proper suffix of a breaker. The constructor calls it with heads NULL to count, for it walks over the whole
-   vocabulary and the room must be known; sampi_dry_build then lets it fill them. */
+   in order of ids, and return how many. Tails are numbered through all
+   breakers, one for each proper suffix, hence tails_before. A token may give several heads. sampi_dry_prepare calls it
+   with heads NULL, to count them before there is room; sampi_dry_build then has it write them. */
 static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers, sampi_head *heads)
 {
     size_t n = 0;
@@ -4563,7 +4565,8 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
     zipf->tt = fma(t, t, zipf->tt);
 }
 
-/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1; 1 .. n. */
+/* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
+   clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
 static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
@@ -4571,7 +4574,7 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
     double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
-    if (!(k < (double)n)) return n; /* a flat row, with an exponent near 0, asks for more than there are */
+    if (!(k < (double)n)) return n; /* more than there are, or no number */
     return k >= 1.0 ? (size_t)k : 1;
 }
 
@@ -5531,8 +5534,7 @@ static sampi_kind sampi_step_named(const char *text, size_t n)
     return SAMPI_N_KINDS;
 }
 
-/* The same for a letter. Kinds without one have 0 there, which an order can't contain; `letter` is asked all the
-   same, as 0 would find them. */
+/* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
 static sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
@@ -6467,7 +6469,9 @@ static bool sampi_has_room(const sampi_row *row, size_t n)
     return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
 }
 
-/* Give an element another value. The row is a row again after sampi_end_changes. */
+/* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
+   compact one. The caller has asked sampi_has_room. Top and masked tokens of a compact row are not right again before
+   sampi_end_changes, which comes after the last change. */
 static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
@@ -6786,7 +6790,8 @@ static void sampi_cut_at(sampi_row *row, float value, size_t keep)
     row->n = keep;
 }
 
-/* Keep the first `keep` in order of a compact row. */
+/* Keep `keep` tokens of a compact row: the largest logits, of equal ones the smallest ids. (Compact rows stand by id;
+   "the first in order" always means (logit descending, id ascending).) Writes the row's tokens and n; top stays. */
 static void sampi_cut(sampi_row *row, size_t keep)
 {
     if (keep < row->n) sampi_cut_at(row, sampi_find_nth(row->k, row->x, row->n, keep, row->top), keep);
@@ -6801,8 +6806,8 @@ static void sampi_keep_first(sampi_row *row, size_t keep)
 
 /* ---- sums ---- */
 
-/* The exact sums of a row; `above` counts the elements from floor on. A pass of 35 us where an estimate takes 15, for
-   128k tokens. */
+/* The exact sums of a row, floor or not; `above` is the mass of the elements from floor on. A pass of 35 us where an
+   estimate takes 15, for 128k tokens. */
 static sampi_sums sampi_row_sums(const sampi_row *row, float max, float floor, bool with_s)
 {
     sampi_sums sums = { max, 0, 0, 0, 0 };
@@ -6820,7 +6825,8 @@ typedef struct sampi_range {
     bool is_exact;
 } sampi_range;
 
-/* The range when an estimate has left a doubt: a point. */
+/* Z and S as they are, as a range with equal ends: where an estimate has left a doubt, and for what needs none
+   (compact rows: sampi_range_of). The floor is no matter to them: below it nothing is left out. Counts in n_exact. */
 static sampi_range sampi_exact(const sampi_row *row, float max, bool with_s)
 {
     sampi_sums sums = sampi_row_sums(row, max, row->floor, with_s);
@@ -6964,7 +6970,8 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     return sampi_end_changes(row, has_masked);
 }
 
-/* The tokens of a list, each by its count. This masks none. */
+/* What penalties and dry do to a row: the tokens of a list, each by its count. This masks none, since `change` never
+   gives -infinity. Writes changes of the row, or the compact row itself; the sampler and its list stay as they are. */
 static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sampi_count *list, size_t n,
                                float (*change)(const sampi_sampler *, float, const sampi_count *))
 {
@@ -6976,11 +6983,13 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
     return sampi_end_changes(row, false);
 }
 
+/* The list is that of sampi_penalties_accept: the tokens of the window, each with how often it is there. */
 static int sampi_fast_penalties(sampi_row *row, sampi_sampler *s)
 {
     return sampi_change_listed(row, s, sampi_penalties_list(s), s->u.penalties.n, sampi_penalties_change);
 }
 
+/* The list is made anew for each draw, in the sampler's own room for it: part 1, which nothing else uses. */
 static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 {
     sampi_count *list = (sampi_count *)sampi_part(s, 1);
@@ -7727,7 +7736,9 @@ static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *ti
     return total;
 }
 
-/* The draw of sampi_draw: sums of q per tile, then one tile. */
+/* The draw of sampi_draw (>>selection), token for token: propose by the integer bound q >= w / 2^14, accept with
+   probability w / (2^14 q), else try again. Sums of q per tile make a proposal a walk over the tiles and over one of
+   them; the running sum ends within it, since the tile's own sum said so. sampi_random only reads s. */
 static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
 {
     uint64_t *tile = row->work->sum, random[2];
@@ -7762,7 +7773,8 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     row->k->probs(row->x, row->n, row->top, z, l);
     for (size_t i = 0; i < row->n; i++)
         l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
-    sampi_row adapted = *row;
+    sampi_row adapted =
+        *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
     int status = sampi_scan(&adapted);
     if (!status) status = sampi_fast_dist(&adapted, s);
@@ -8305,9 +8317,9 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. Each
-   sampler is marked with the number of its last row (s->in_batch): a row that finds another number has been before.
-   */
+/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. First
+   each sampler is marked with the number of the last row that has it (s->in_batch, written here); a row whose sampler
+   bears another number shares it with a later one. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
@@ -8653,7 +8665,8 @@ static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
 }
 
-/* mu, of both versions. */
+/* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
+   it, and what it gave is what goes on. */
 static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
@@ -8701,8 +8714,8 @@ static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
 }
 
-/* A sampler's part of the bytes, in whatever direction io goes: for the sampler itself by sampi_io_all, for
-   members by sampi_chain_state. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
+/* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
+   sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
 static void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
@@ -8870,8 +8883,8 @@ typedef struct sampi_place {
 /* What exp is taken of, f32 after each of the two steps. */
 static float sampi_op_scale(const sampi_ordered *row, float x) { return (x - row->top) / row->temperature; }
 
-/* Of one element: where a search has ended, to count equal ones. The distance to the top is taken already, hence
-   the 0. */
+/* The weight of one element: where a search has ended, to count equal ones. The distance to the top is taken already,
+   hence the 0. */
 static uint64_t sampi_op_weight(const sampi_ordered *row, float x)
 {
     return sampi_weight(0.0f, sampi_op_scale(row, x));
@@ -9067,7 +9080,8 @@ static int sampi_op_convert(const samp_random_sample *op, const void *probs, flo
     return SAMP_OK;
 }
 
-/* How many indices a result can hold, up to the longest row that there may be; 0: not an integer type. */
+/* How long a row may be so that each of its indices fits the result's type, SAMP_MAX_VOCAB at most; 0: not an integer
+   type. */
 static size_t sampi_op_room(samp_dtype result)
 {
     switch (result) {
@@ -9269,8 +9283,8 @@ static size_t sampi_kv_bytes(uint32_t n_cells, uint32_t n_embd, samp_dtype type)
     return ((size_t)n_cells * n_embd * sampi_kv_width(type == SAMP_F16) + 63) & ~(size_t)63;
 }
 
-/* Of all layers' buffers, for samp_kv_size and for the check of the caller's memory: the order in which
-   samp_kv_init lays them out is keys first, then values. The layers must be checked. */
+/* The bytes of all layers' buffers of keys and of values, for samp_kv_size and for the check of the caller's memory.
+   Writes k and v. The layers' numbers must have been checked. */
 static void sampi_kv_sizes(const samp_kv_params *set, size_t *k, size_t *v)
 {
     *k = *v = 0;
@@ -9832,8 +9846,8 @@ static void sampi_kv_read(const sampi_kv_rows *rows, size_t cell, float *x)
 }
 
 /* The way for a caller without kernels of his own; samp_kv_get reads the same back, rounded to the type. Which
-   token the cell has is not looked at, not even whether it has one. Nothing is written unless both arguments are
-   good. */
+   token the cell has is not looked at, not even whether it has one. Either of k and v may be NULL; nothing is
+   written if there is no such layer or cell. With a shift pending, keys are taken as turned to pos - delta. */
 SAMP_API int samp_kv_put(samp_kv *kv, uint32_t layer, uint32_t cell, const float *k, const float *v)
 {
     const sampi_kv_rows *rows = sampi_kv_rows_of(kv, layer);
