@@ -187,7 +187,8 @@ struct samp_gpu_data;
 
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
-   accept and apply return a status; your sampler answers itself for its state after an error. */
+   accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   */
 /* clang-format off */
 typedef struct samp_sampler_i {
     const char   *(*name)(const samp_sampler *);                    /* for samp_describe; NULL: "custom" */
@@ -5561,6 +5562,9 @@ static void sampi_restore_state(sampi_sampler *s)
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
    each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
    random counter. A custom sampler, and one that is off, counts for nothing. */
@@ -5568,7 +5572,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    if (sampi_is_custom(s)) return s->base.iface->apply(&s->base, cur);
+    if (sampi_is_custom(s)) return sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
@@ -5624,7 +5628,8 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
-    if (sampi_is_custom(s) && custom && s->base.iface->accept) status = s->base.iface->accept(&s->base, token);
+    if (sampi_is_custom(s) && custom && s->base.iface->accept)
+        status = sampi_user_status(s->base.iface->accept(&s->base, token));
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
         status = sampi_accept(s->u.chain.item[i], token, custom);
     if (custom || sampi_is_custom(s)) return status;

@@ -4332,7 +4332,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     data.selected = -1;
     data.sorted = false;
     int32_t token = -1;
-    int status = user->iface->apply_gpu(user, &data);
+    int status = sampi_user_status(user->iface->apply_gpu(user, &data));
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
     const bool decided = status || token >= 0;

@@ -778,6 +778,43 @@ static void test_custom_fails(void **state)
             }
 }
 
+/* What is above 0 is no status, and no token either: apply and accept, in every way that a token comes about. */
+static void test_custom_positive(void **state)
+{
+    (void)state;
+    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL, NULL };
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int status = 1; status < 9; status += 6)
+            for (int what = 0; what < 4;
+                 what++) { /* bit 0: accept fails; bit 1: behind top_k, the fast path begins */
+                failing fail = { status };
+                samp_sampler *s = samp_chain_init();
+                float logits[N];
+                samp_token token = 0;
+                good_row(logits, 94);
+                assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
+                if (what & 2) assert_ok(samp_chain_add(s, samp_init_top_k(9)));
+                assert_ok(samp_chain_add(s, samp_init_custom(what & 1 ? &on_accept : &on_apply, &fail)));
+                assert_ok(samp_chain_add(s, make_dist()));
+                samp_logits batch;
+                memset(&batch, 0, sizeof batch);
+                batch.data = logits;
+                batch.n_rows = 1;
+                batch.n_vocab = N;
+                assert_status(samp_sample(s, logits, N), SAMP_E_RANGE);
+                assert_ok(samp_sample_batch(&s, &batch, &token));
+                assert_status(token, SAMP_E_RANGE);
+                samp_token_data data[N];
+                samp_token_data_array cur = test_array(data, logits, N);
+                assert_status(what & 1 ? samp_accept(s, 3) : samp_apply(s, &cur), SAMP_E_RANGE);
+                fail.status = SAMP_OK;
+                assert_u64(samp_get_position(s), 0);
+                assert_in_range(samp_sample(s, logits, N), 0, N - 1);
+                samp_free(s);
+            }
+}
+
 /* accept fails: no member has seen the token, the draw is undone */
 static void test_custom_fails_accept(void **state)
 {
@@ -909,6 +946,7 @@ int main(void)
         cmocka_unit_test(test_first_error),     cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_custom_fails),    cmocka_unit_test(test_custom_fails_accept),
         cmocka_unit_test(test_errno),           cmocka_unit_test(test_custom_nonsense),
+        cmocka_unit_test(test_custom_positive),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }
