@@ -5737,12 +5737,12 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
-    if (!c || !sampi_is_chain(c)) {
-        if (sampler != chain && s && !s->owner) samp_free(sampler);
-        return c ? SAMP_E_RANGE : SAMP_E_NULL;
-    }
     for (const sampi_sampler *o = c; s && o; o = o->owner)
         if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
+    if (!c || !sampi_is_chain(c)) {
+        if (s && !s->owner) samp_free(sampler);
+        return c ? SAMP_E_RANGE : SAMP_E_NULL;
+    }
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     sampi_edited(s);
