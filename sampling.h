@@ -354,11 +354,12 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
-     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
+     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice,
+              and no chain with one of its members.
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
               touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
      Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
-              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
+              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a sampler twice); SAMP_E_NOMEM.
      Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
               dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
               token not even a NaN matters.
@@ -8110,15 +8111,19 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. Each
-   sampler is marked with the number of its last row (s->in_batch): a row that finds another number has been before.
-   */
+/* Is a sampler there twice, or a chain and one of its members? Their rows could not be sampled at once, and their order
+   would decide their tokens. Each sampler is marked with the number of its last row (s->in_batch): a row that finds
+   another number has been before, and a chain around it has a row if that row has the chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
         if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
-    for (size_t r = 0; r < n_rows; r++)
-        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return true;
+    for (size_t r = 0; r < n_rows; r++) {
+        const sampi_sampler *s = (const sampi_sampler *)rows[r];
+        if (s && s->in_batch != r) return true;
+        for (s = s ? s->owner : NULL; s; s = s->owner)
+            if (s->in_batch < n_rows && rows[s->in_batch] == &s->base) return true;
+    }
     return false;
 }
 
