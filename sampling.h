@@ -213,7 +213,8 @@ struct samp_vocab {
     int32_t n_vocab;
     /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
-    /* Optional: text to tokens. Writes at most n_max ids, returns how many. NULL: greedy longest match. */
+    /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
+       NULL: greedy longest match. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
@@ -3723,6 +3724,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     int32_t n_out = 0;
     if (v->tokenize) {
         n_out = v->tokenize(v, text, n, out, n_max);
+        if (n_out > n_max) n_out = n_max;
         return n_out > 0 ? n_out : -1;
     }
     while (n > 0 && n_out < n_max) {
@@ -4340,9 +4342,12 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    size_t i = 0;
-    while (d[i].id != lo) i++;
-    return i;
+    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+        if (d[i].id != lo) continue;
+        uint64_t m = mass(draw, &d[i]);
+        if (t < m) return i;
+        t -= m;
+    }
 }
 
 /* As sampi_mass wants it. */
@@ -4369,7 +4374,7 @@ typedef struct sampi_draft {
     samp_token token;
     const float *probs;    /* NULL: certain */
     const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;
+    size_t n_top;          /* dense: the vocabulary */
 } sampi_draft;
 
 /* A draw from the residual, or, with draft NULL, from p. */
@@ -4384,11 +4389,10 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
 {
     if (!draft->probs) return id == draft->token ? z : 0;
     size_t i = (size_t)id;
-    if (draft->ids) {
+    if (draft->ids)
         for (i = 0; i < draft->n_top; i++)
             if (draft->ids[i] == id) break;
-        if (i == draft->n_top) return 0;
-    }
+    if (i >= draft->n_top) return 0; /* dense: an id that a custom sampler made up */
     return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
 }
 
@@ -5566,6 +5570,21 @@ static void sampi_restore_state(sampi_sampler *s)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
+/* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
+   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
+   id's range is the drawer's to know (sampi_accept_selected). */
+static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token_data *data = cur->data;
+    size_t size = cur->size;
+    int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
+    if (status) return status;
+    if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].id < 0) return SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers of
    each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart in the
    random counter. A custom sampler, and one that is off, counts for nothing. */
@@ -5573,7 +5592,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    if (sampi_is_custom(s)) return sampi_user_status(s->base.iface->apply(&s->base, cur));
+    if (sampi_is_custom(s)) return sampi_run_custom(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
@@ -7743,6 +7762,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
@@ -8064,7 +8084,7 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     row.token = draft->tokens[i];
     row.probs = draft->probs ? draft->probs + i * n_row : NULL;
     row.ids = draft->ids ? draft->ids + i * n_row : NULL;
-    row.n_top = draft->n_top;
+    row.n_top = n_row;
     return row;
 }
 

@@ -4309,6 +4309,7 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
     if (!last) return SAMP_OK;
     if (data->selected < 0 || (size_t)data->selected >= data->size) return SAMP_E_UNSUPPORTED;
     int status = sampi_gpu_get(gpu, token, data->ids + data->selected, sizeof *token);
+    if (!status && (*token < 0 || (uint32_t)*token >= gpu->args.n_vocab)) return SAMP_E_RANGE;
     if (!status) status = sampi_gpu_get(gpu, &logit, data->logits + data->selected, sizeof logit);
     return status || logit >= -FLT_MAX ? status : (int)SAMP_E_EMPTY;
 }
@@ -4425,7 +4426,7 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     }
     if (!status) status = sampi_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
-    return status;
+    return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
 /* The step that selects: the last one, but for log-probabilities. */
