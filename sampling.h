@@ -187,7 +187,8 @@ struct samp_gpu_data;
 
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
-   accept and apply return a status; your sampler answers itself for its state after an error. */
+   accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   */
 /* clang-format off */
 typedef struct samp_sampler_i {
     const char   *(*name)(const samp_sampler *);                    /* for samp_describe; NULL: "custom" */
@@ -212,7 +213,8 @@ struct samp_vocab {
     int32_t n_vocab;
     /* The bytes of a token's text, borrowed; *n_bytes = how many (0 for control tokens). */
     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token, size_t *n_bytes);
-    /* Optional: text to tokens. Writes at most n_max ids, returns how many. NULL: greedy longest match. */
+    /* Optional: text to tokens. Writes at most n_max ids, returns how many (n_max if it is more).
+       NULL: greedy longest match. */
     int32_t (*tokenize)(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out, int32_t n_max);
     void *user;            /* for your callbacks */
     const samp_token *eog; /* [n_eog] the tokens that end a generation */
@@ -353,11 +355,12 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_sample_batch -- draw and accept a token for each of n_rows rows: row r of the batch by the chain rows [r].
-     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice.
+     in       logits: see samp_logits. rows [n_rows]: each its own samplers, order, state and seed; no sampler twice,
+              and no chain with one of its members.
      out      [n_rows] the tokens, or a row's negative status, which leaves its chain as it was and no other row
               touched: SAMP_E_NULL (no chain), SAMP_E_RANGE (its index, n_top), and what samp_sample returns.
      Returns  SAMP_OK, even if rows failed. Else nothing was done: SAMP_E_NULL; SAMP_E_DTYPE; SAMP_E_EMPTY (n_vocab 0);
-              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a chain twice); SAMP_E_NOMEM.
+              SAMP_E_RANGE (n_vocab, stride, mask_stride, n_threads, data not aligned, a sampler twice); SAMP_E_NOMEM.
      Token    the same as samp_sample's for the same row, in any batch, at any place, with any number of threads. A
               dtype is converted as it is read (f64 rounded to f32; beyond +-FLT_MAX that is an infinity); of a masked
               token not even a NaN matters.
@@ -3769,6 +3772,7 @@ static int32_t sampi_tokenize(const samp_vocab *v, const char *text, size_t n, s
     int32_t n_out = 0;
     if (v->tokenize) {
         n_out = v->tokenize(v, text, n, out, n_max);
+        if (n_out > n_max) n_out = n_max;
         return n_out > 0 ? n_out : -1;
     }
     while (n > 0 && n_out < n_max) {
@@ -4386,9 +4390,12 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    size_t i = 0;
-    while (d[i].id != lo) i++;
-    return i;
+    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+        if (d[i].id != lo) continue;
+        uint64_t m = mass(draw, &d[i]);
+        if (t < m) return i;
+        t -= m;
+    }
 }
 
 /* As sampi_mass wants it. */
@@ -4415,7 +4422,7 @@ typedef struct sampi_draft {
     samp_token token;
     const float *probs;    /* NULL: certain */
     const samp_token *ids; /* [n_top], or NULL: dense */
-    size_t n_top;
+    size_t n_top;          /* dense: the vocabulary */
 } sampi_draft;
 
 /* A draw from the residual, or, with draft NULL, from p. */
@@ -4430,11 +4437,10 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
 {
     if (!draft->probs) return id == draft->token ? z : 0;
     size_t i = (size_t)id;
-    if (draft->ids) {
+    if (draft->ids)
         for (i = 0; i < draft->n_top; i++)
             if (draft->ids[i] == id) break;
-        if (i == draft->n_top) return 0;
-    }
+    if (i >= draft->n_top) return 0; /* dense: an id that a custom sampler made up */
     return draft->probs[i] < 1.0f ? sampi_mulhi(sampi_share(draft->probs[i]), z) : z; /* 1 has no share: 2^64 */
 }
 
@@ -5703,6 +5709,24 @@ static void sampi_restore_state(sampi_sampler *s)
     while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
 }
 
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
+/* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
+   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
+   id's range is the drawer's to know (sampi_accept_selected). */
+static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_token_data *data = cur->data;
+    size_t size = cur->size;
+    int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
+    if (status) return status;
+    if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
+    for (size_t i = 0; i < cur->size; i++)
+        if (cur->data[i].id < 0) return SAMP_E_RANGE;
+    return SAMP_OK;
+}
+
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
    in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
@@ -5713,7 +5737,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
 {
     int status = samp_status(&s->base, NULL);
     if (status) return status;
-    if (sampi_is_custom(s)) return s->base.iface->apply(&s->base, cur);
+    if (sampi_is_custom(s)) return sampi_run_custom(s, cur);
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n && !status; i++)
             status = sampi_run(s->u.chain.item[i], cur, position, ordinal);
@@ -5776,7 +5800,8 @@ SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
 static int sampi_accept(sampi_sampler *s, samp_token token, bool custom)
 {
     int status = SAMP_OK;
-    if (sampi_is_custom(s) && custom && s->base.iface->accept) status = s->base.iface->accept(&s->base, token);
+    if (sampi_is_custom(s) && custom && s->base.iface->accept)
+        status = sampi_user_status(s->base.iface->accept(&s->base, token));
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
         status = sampi_accept(s->u.chain.item[i], token, custom);
     if (custom || sampi_is_custom(s)) return status;
@@ -5899,12 +5924,12 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
-    if (!c || !sampi_is_chain(c)) {
-        if (sampler != chain && s && !s->owner) samp_free(sampler);
-        return c ? SAMP_E_RANGE : SAMP_E_NULL;
-    }
     for (const sampi_sampler *o = c; s && o; o = o->owner)
         if (o == s || s->owner) return SAMP_E_RANGE; /* a ring of chains, or two owners */
+    if (!c || !sampi_is_chain(c)) {
+        if (s && !s->owner) samp_free(sampler);
+        return c ? SAMP_E_RANGE : SAMP_E_NULL;
+    }
     sampi_edited(c);
     if (!s) return sampi_chain_error(c, SAMP_E_NULL, "sampler");
     sampi_edited(s);
@@ -7949,6 +7974,7 @@ static void sampi_array_logprobs(samp_token_data_array *cur, samp_logprob_set *s
 static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cur, samp_token *token)
 {
     *token = cur->data[cur->selected].id;
+    if ((size_t)*token >= job->n) return SAMP_E_RANGE; /* a custom sampler's */
     int status = job->accept ? samp_accept(&job->s->base, *token) : SAMP_OK;
     if (!status && job->logprobs) sampi_array_logprobs(cur, &job->logprobs->processed);
     return status;
@@ -8270,7 +8296,7 @@ static sampi_draft sampi_draft_row(const samp_draft *draft, size_t i, size_t n_v
     row.token = draft->tokens[i];
     row.probs = draft->probs ? draft->probs + i * n_row : NULL;
     row.ids = draft->ids ? draft->ids + i * n_row : NULL;
-    row.n_top = draft->n_top;
+    row.n_top = n_row;
     return row;
 }
 
@@ -8317,15 +8343,20 @@ static size_t sampi_mask_stride(const samp_logits *batch)
     return batch->mask_stride ? batch->mask_stride : (batch->n_vocab + 31) / 32;
 }
 
-/* Is a sampler there twice? Its rows could not be sampled at once, and their order would decide their tokens. First
-   each sampler is marked with the number of the last row that has it (s->in_batch, written here); a row whose sampler
-   bears another number shares it with a later one. */
+/* Is a sampler there twice, or a chain and one of its members? Their rows could not be sampled at once, and their order
+   would decide their tokens. First each sampler is marked with the number of the last row that has it (s->in_batch,
+   written here); a row whose sampler bears another number shares it with a later one, and a chain around it has a row if
+   that row has the chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
         if (rows[r]) ((sampi_sampler *)rows[r])->in_batch = r;
-    for (size_t r = 0; r < n_rows; r++)
-        if (rows[r] && ((sampi_sampler *)rows[r])->in_batch != r) return true;
+    for (size_t r = 0; r < n_rows; r++) {
+        const sampi_sampler *s = (const sampi_sampler *)rows[r];
+        if (s && s->in_batch != r) return true;
+        for (s = s ? s->owner : NULL; s; s = s->owner)
+            if (s->in_batch < n_rows && rows[s->in_batch] == &s->base) return true;
+    }
     return false;
 }
 

@@ -4588,6 +4588,7 @@ static int sampi_gpu_judge_user(const samp_gpu *gpu, const samp_gpu_data *data, 
     if (!last) return SAMP_OK;
     if (data->selected < 0 || (size_t)data->selected >= data->size) return SAMP_E_UNSUPPORTED;
     int status = sampi_gpu_get(gpu, token, data->ids + data->selected, sizeof *token);
+    if (!status && (*token < 0 || (uint32_t)*token >= gpu->args.n_vocab)) return SAMP_E_RANGE;
     if (!status) status = sampi_gpu_get(gpu, &logit, data->logits + data->selected, sizeof logit);
     return status || logit >= -FLT_MAX ? status : (int)SAMP_E_EMPTY;
 }
@@ -4613,7 +4614,7 @@ static int sampi_gpu_call_user(samp_gpu *gpu, uint32_t job, samp_sampler *chain)
     data.selected = -1;
     data.sorted = false;
     int32_t token = -1;
-    int status = user->iface->apply_gpu(user, &data);
+    int status = sampi_user_status(user->iface->apply_gpu(user, &data));
     gpu->called[job]++;
     if (!status) status = sampi_gpu_judge_user(gpu, &data, n, at == r.n - 1, &token);
     /* then the device has nothing more to do for this row */
@@ -4716,7 +4717,7 @@ static int sampi_gpu_go_on(samp_gpu *gpu, uint32_t job, const sampi_gpu_route *r
     }
     if (!status) status = sampi_check_selected(&cur);
     if (!status) *token = cur.data[cur.selected].id;
-    return status;
+    return !status && (uint32_t)*token >= gpu->args.n_vocab ? (int)SAMP_E_RANGE : status;
 }
 
 /* The step that selects: the last one, but for log-probabilities. Its state is the only one that a step moves on. */

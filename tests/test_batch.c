@@ -1043,6 +1043,7 @@ static bool call_errors(void)
     for (int i = 0;; i++) {
         samp_logits g = good;
         samp_sampler *const *chains = rows, *twice[N_ROWS] = { rows[0], rows[1], rows[0] };
+        samp_sampler *inside[N_ROWS] = { samp_chain_get(rows[1], samp_chain_n(rows[1]) - 1), NULL, rows[1] };
         const samp_logits *given = &g;
         samp_token *to = out;
         int want = SAMP_E_RANGE;
@@ -1066,7 +1067,8 @@ static bool call_errors(void)
         if (i == 17) g.dtype = SAMP_F64, g.data = (const char *)data + 4;
         if (i == 18) chains = twice;
         if (i == 19) want = SAMP_E_NOMEM, heap.fail_at = 1, heap.fail_after = true;
-        if (i == 20) break;
+        if (i == 20) chains = inside;
+        if (i == 21) break;
         for (int r = 0; r < N_ROWS; r++) out[r] = -1000;
         int status = samp_sample_batch(chains, given, to);
         heap.fail_at = 0, heap.fail_after = false;
@@ -1086,7 +1088,13 @@ static bool call_errors(void)
     g = good;
     g.stride = g.n_vocab, g.mask_stride = (SMALL + 31) / 32, g.n_threads = 100000;
     CHECK(samp_sample_batch(rows, &g, out) == SAMP_OK && out[0] >= 0 && out[1] >= 0 && out[2] >= 0);
-    for (int r = 0; r < N_ROWS; r++) samp_free(rows[r]), samp_free(before[r]);
+    /* but two members of one chain can be in it, alone or with others' */
+    samp_sampler *dist = samp_init_dist(7), *both[N_ROWS] = { rows[0], rows[1], dist }, *outer = samp_chain_init();
+    for (int r = 0; r < N_ROWS; r++) samp_chain_add(outer, both[r]);
+    CHECK(samp_sample_batch(both, &good, out) == SAMP_OK && out[0] >= 0 && out[1] >= 0 && out[2] >= 0);
+    samp_free(outer);
+    samp_free(rows[2]);
+    for (int r = 0; r < N_ROWS; r++) samp_free(before[r]);
     return true;
 }
 

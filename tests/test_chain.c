@@ -198,6 +198,9 @@ static void test_no_cycles(void **state)
     assert_status(samp_chain_add(inner, outer), SAMP_E_RANGE);
     assert_status(samp_chain_add(deep, outer), SAMP_E_RANGE);
     assert_status(samp_chain_add(deep, inner), SAMP_E_RANGE);
+    assert_status(samp_chain_add(s, deep), SAMP_E_RANGE); /* no chain at all, but its members' memory is needed */
+    assert_status(samp_chain_add(s, outer), SAMP_E_RANGE);
+    assert_status(samp_chain_add(s, s), SAMP_E_RANGE);
     assert_num(samp_chain_n(outer), 1);
     assert_num(samp_chain_n(inner), 1);
     assert_num(samp_chain_n(deep), 1);

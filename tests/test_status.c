@@ -778,6 +778,43 @@ static void test_custom_fails(void **state)
             }
 }
 
+/* What is above 0 is no status, and no token either: apply and accept, in every way that a token comes about. */
+static void test_custom_positive(void **state)
+{
+    (void)state;
+    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL, NULL };
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int status = 1; status < 9; status += 6)
+            for (int what = 0; what < 4;
+                 what++) { /* bit 0: accept fails; bit 1: behind top_k, the fast path begins */
+                failing fail = { status };
+                samp_sampler *s = samp_chain_init();
+                float logits[N];
+                samp_token token = 0;
+                good_row(logits, 94);
+                assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
+                if (what & 2) assert_ok(samp_chain_add(s, samp_init_top_k(9)));
+                assert_ok(samp_chain_add(s, samp_init_custom(what & 1 ? &on_accept : &on_apply, &fail)));
+                assert_ok(samp_chain_add(s, make_dist()));
+                samp_logits batch;
+                memset(&batch, 0, sizeof batch);
+                batch.data = logits;
+                batch.n_rows = 1;
+                batch.n_vocab = N;
+                assert_status(samp_sample(s, logits, N), SAMP_E_RANGE);
+                assert_ok(samp_sample_batch(&s, &batch, &token));
+                assert_status(token, SAMP_E_RANGE);
+                samp_token_data data[N];
+                samp_token_data_array cur = test_array(data, logits, N);
+                assert_status(what & 1 ? samp_accept(s, 3) : samp_apply(s, &cur), SAMP_E_RANGE);
+                fail.status = SAMP_OK;
+                assert_u64(samp_get_position(s), 0);
+                assert_in_range(samp_sample(s, logits, N), 0, N - 1);
+                samp_free(s);
+            }
+}
+
 /* accept fails: no member has seen the token, the draw is undone */
 static void test_custom_fails_accept(void **state)
 {
@@ -864,6 +901,112 @@ static void test_custom_nonsense(void **state)
             }
 }
 
+/* One that breaks the array itself: more candidates than there were, another array, ids that are none. */
+static int breaking_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    static samp_token_data elsewhere[N];
+    switch (*(const int *)s->ctx) {
+        case 1: cur->size++; break;
+        case 2:
+            memcpy(elsewhere, cur->data, cur->size * sizeof *elsewhere);
+            cur->data = elsewhere;
+            break;
+        case 3: cur->data[cur->size - 1].id = -1; break;
+        case 4:
+            for (size_t i = 0; i < cur->size; i++) cur->data[i].id = -5;
+            break;
+        case 5:
+            for (size_t i = 0; i < cur->size; i++) cur->data[i].id = N + (samp_token)i;
+            break;
+        case 6:
+            for (size_t i = 0; i < cur->size; i++) cur->data[i].id = INT32_MAX;
+            break;
+        case 7: /* one id twice, the first time masked or of no weight */
+        case 8:
+            for (size_t i = 2; i < cur->size; i++) cur->data[i].logit = -INFINITY;
+            cur->data[0].id = cur->data[1].id = 7;
+            cur->data[0].logit = *(const int *)s->ctx == 7 ? -INFINITY : -28.35f;
+            cur->data[1].logit = 0.0f;
+            break;
+        default: break;
+    }
+    cur->sorted = false;
+    return SAMP_OK;
+}
+
+static void test_custom_breaks(void **state)
+{
+    (void)state;
+    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL };
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int what = 0; what <= 8; what++)
+            for (int first = 0; first < 2; first++) /* with top_k first the fast path begins */
+                for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
+                    samp_sampler *s = samp_chain_init();
+                    float logits[N];
+                    good_row(logits, 95);
+                    assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
+                    if (first) assert_ok(samp_chain_add(s, samp_init_top_k(20)));
+                    assert_ok(samp_chain_add(s, samp_init_custom(&iface, &what)));
+                    assert_ok(samp_chain_add(s, selectors[k]()));
+                    samp_token token = samp_sample(s, logits, N);
+                    if (what >= 7)
+                        assert_num(token, 7);
+                    else if (what == 0)
+                        assert_in_range(token, 0, N - 1);
+                    else
+                        assert_status(token, SAMP_E_RANGE);
+                    if (token < 0) assert_u64(samp_get_position(s), 0);
+                    samp_free(s);
+                }
+}
+
+/* A draft's dense probabilities have no place for an id that a custom sampler made up. */
+static void test_custom_breaks_draft(void **state)
+{
+    (void)state;
+    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL };
+    int what = 6;
+    samp_sampler *s = samp_chain_init();
+    samp_token drafted = 3, out[2];
+    float logits[2 * N], probs[N] = { 0 };
+    good_row(logits, 96);
+    good_row(logits + N, 97);
+    probs[3] = 1.0f;
+    samp_draft draft = { 1, &drafted, probs, NULL, 0 };
+    assert_ok(samp_chain_add(s, samp_init_custom(&iface, &what)));
+    assert_ok(samp_chain_add(s, make_dist()));
+    assert_status(samp_verify(s, logits, N, &draft, SAMP_VERIFY_RATIO, out), SAMP_E_RANGE);
+    samp_free(s);
+}
+
+/* A tokenizer that says how many there would be, as snprintf does, has written only as many as there was room for. */
+static int32_t boasting_tokenize(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab, (void)text, (void)n;
+    for (int32_t i = 0; i < n_max; i++) out[i] = i;
+    return 100000;
+}
+
+static void test_tokenize_boasts(void **state)
+{
+    (void)state;
+    static const char *const breakers[] = { "abc" };
+    samp_vocab vocab = letters;
+    vocab.tokenize = boasting_tokenize;
+    samp_sampler *s = samp_init_dry(&vocab, 64, 0.8f, 1.75f, 1, -1, breakers, 1), *chain = samp_chain_init();
+    float logits[N];
+    assert_ok(samp_chain_add(chain, s));
+    assert_ok(samp_chain_add(chain, make_greedy()));
+    assert_true(samp_state_size(chain) > 0);
+    unsigned char bytes[4096];
+    assert_ok(samp_state_save(chain, bytes, sizeof bytes)); /* its fingerprint reads all that was said to be there */
+    for (int i = 0; i < 40; i++) assert_ok(samp_accept(chain, i % 3)); /* "abcabc..." */
+    good_row(logits, 98);
+    assert_in_range(samp_sample(chain, logits, N), 0, N - 1);
+    samp_free(chain);
+}
+
 /* Nothing sets errno, whatever it is given; without SAMP_CLOCK no time is measured. */
 static void test_errno(void **state)
 {
@@ -909,6 +1052,8 @@ int main(void)
         cmocka_unit_test(test_first_error),     cmocka_unit_test(test_unchanged),
         cmocka_unit_test(test_custom_fails),    cmocka_unit_test(test_custom_fails_accept),
         cmocka_unit_test(test_errno),           cmocka_unit_test(test_custom_nonsense),
+        cmocka_unit_test(test_custom_positive), cmocka_unit_test(test_custom_breaks),
+        cmocka_unit_test(test_tokenize_boasts), cmocka_unit_test(test_custom_breaks_draft),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

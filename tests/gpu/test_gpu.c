@@ -972,11 +972,12 @@ static bool out_on_device(void)
 
 /* ---- samplers of the user's on the device ---- */
 
-enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, N_USERS };
+enum { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS, N_USERS };
 
 static uint64_t user_calls; /* of apply_gpu */
 
-/* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing. */
+/* Mask ids by a hash; or leave out every third id; or choose the smallest id; or fail; or leave nothing; or answer with
+   what is no status. */
 static int user_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     int kind = *(const int *)s->ctx;
@@ -991,6 +992,7 @@ static int user_apply(samp_sampler *s, samp_token_data_array *cur)
     if (kind == USER_SHRINK && kept) cur->size = kept;
     if (kind == USER_SELECT) cur->selected = (int64_t)best;
     cur->sorted = false;
+    if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : kind == USER_EMPTY ? SAMP_E_EMPTY : SAMP_OK;
 }
 
@@ -1019,6 +1021,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
     }
     d->size = kind == USER_EMPTY ? 0 : (size_t)kept;
     if (kind == USER_SELECT) d->selected = best;
+    if (kind == USER_NO_STATUS) return 3;
     return kind == USER_FAIL ? SAMP_E_FULL : SAMP_OK;
 }
 
@@ -1029,7 +1032,7 @@ static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom
 
 static samp_sampler *user_chain(source *s, size_t n)
 {
-    static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY };
+    static int kinds[N_USERS] = { USER_MASK, USER_SHRINK, USER_SELECT, USER_FAIL, USER_EMPTY, USER_NO_STATUS };
     samp_sampler *chain = samp_chain_init();
     if (percent(s, 30)) samp_chain_add(chain, make_kind(s, SAMPI_PENALTIES, n));
     if (percent(s, 30)) samp_chain_add(chain, samp_init_temp(0.7f));
