@@ -8345,8 +8345,8 @@ static size_t sampi_mask_stride(const samp_logits *batch)
 
 /* Is a sampler there twice, or a chain and one of its members? Their rows could not be sampled at once, and their order
    would decide their tokens. First each sampler is marked with the number of the last row that has it (s->in_batch,
-   written here); a row whose sampler bears another number shares it with a later one, and a chain around it has a row if
-   that row has the chain. */
+   written here); a row whose sampler bears another number shares it with a later one, and a chain around it has a row
+   if that row has the chain. */
 static bool sampi_has_twice(samp_sampler *const *rows, size_t n_rows)
 {
     for (size_t r = 0; r < n_rows; r++)
