@@ -8398,10 +8398,16 @@ static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
     r->head = n < r->cap ? n : 0;
 }
 
+/* More than any generation draws. An error after a draw goes through all of them again (sampi_restore_state), seconds
+   for so many: forged bytes must not make that years. */
+#define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
+
 /* How many outputs were drawn (that tells which is next), and the state they come from. */
 static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 {
-    sampi_io_u64(io, &mt->drawn);
+    uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
+    io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
+    if (io->mode == SAMPI_READ) mt->drawn = drawn;
     if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
     for (int i = 0; i < 624; i++) {
         uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);

@@ -438,6 +438,16 @@ static void test_forged(void **state)
             assert_refused(s, &bad, at < OWN + 8 ? "an average" : at == OWN + 8 ? "pending" : "pending_p");
         }
     samp_free(s);
+
+    s = samp_init_dist(3); /* an error would have to draw them all again */
+    assert_ok(samp_set_rng(s, SAMP_RNG_MT19937));
+    save(s, &good);
+    for (int shift = 33; shift < 64; shift++) {
+        bad = good;
+        put(&bad, OWN, (uint64_t)1 << shift, 8);
+        assert_refused(s, &bad, "mt19937's draws");
+    }
+    samp_free(s);
 }
 
 /* --------------------------------------------------------------------------------------------- foreign bytes */
