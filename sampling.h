@@ -473,7 +473,7 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
-   Starts the source at the seed. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
+   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
    kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
@@ -5830,10 +5830,18 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+static void sampi_mend_mu(sampi_sampler *s)
+{
+    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
+    if (s->rng == SAMP_RNG_PHILOX && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+}
+
 static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
     if (old) s->now = old->now;
+    sampi_mend_mu(s);
 }
 
 static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
@@ -5977,6 +5985,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     s->rng = kind;
     s->position = 0;
     sampi_seed(s);
+    sampi_mend_mu(s);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_set_rng(&s->u.chain.item[i]->base, kind);
     return SAMP_OK;
 }
