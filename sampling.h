@@ -5913,12 +5913,18 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
 
 /* ---- copying ---- */
 
-/* By the user's clone, which returns a sampler of its own making. */
+/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
+   else it would not be the equal that a state asks for. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    if (!s->status && iface->clone) return iface->clone(&s->base);
+    t.rng = s->rng;
+    if (!s->status && iface->clone) {
+        samp_sampler *copy = iface->clone(&s->base);
+        if (copy && ((sampi_sampler *)copy)->rng != s->rng) samp_set_rng(copy, s->rng);
+        return copy;
+    }
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;

@@ -588,6 +588,28 @@ static void test_foreign(void **state)
     }
 }
 
+/* A copy is the equal of what it was made from, with a custom sampler in it too, whoever copies that one. */
+static samp_sampler *plain_clone(const samp_sampler *s) { return samp_init_custom(s->iface, NULL); }
+
+static void test_clones(void **state)
+{
+    (void)state;
+    static saved bytes;
+    static const samp_sampler_i cloned = { NULL, NULL, nothing, NULL, plain_clone, NULL, NULL };
+    for (int rng = 0; rng < 2; rng++)
+        for (int own = 0; own < 2; own++) {
+            samp_sampler *s = samp_chain_init(), *copy;
+            assert_ok(samp_set_rng(s, (samp_rng_kind)rng));
+            assert_ok(samp_chain_add(s, samp_init_custom(own ? &cloned : &plain, NULL)));
+            assert_ok(samp_chain_add(s, samp_init_dist(4)));
+            assert_non_null(copy = samp_clone(s));
+            save(s, &bytes);
+            assert_ok(load(copy, &bytes));
+            samp_free(copy);
+            samp_free(s);
+        }
+}
+
 /* Another version or another magic, with a right checksum. */
 static void test_version(void **state)
 {
@@ -699,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_clones),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_calls),
