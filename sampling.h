@@ -438,8 +438,9 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 /* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
    has seen.
      Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
-              adaptive_p's average, the state of MT19937 (if the seed stays). All else is as in a new chain, the seed
-              too. Samplers that were added by hand are freed.
+              adaptive_p's average, the state of MT19937 (if the seed stays, and the sampler: not that of dist while
+              temp is 0); in a chain, the random source of that one. All else is as in a new chain, the seed too.
+              Samplers that were added by hand are freed.
      Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
               samp_check_params says of the parameters, or what the chain carries. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
@@ -5847,19 +5848,18 @@ static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
 static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
-    if (!old) return;
+    if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
     s->now = old->now;
     s->u.adaptive.sum = old->u.adaptive.sum;
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work. */
+   work, but it keeps its mt19937 for when it is on again. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    if (old && old->off) old = NULL;
-    if (hooks->take_over && !s->off) hooks->take_over(s, old, chain);
+    if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
     if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
     *sampi_mt_of(s) = *sampi_mt_of(old);
     s->now.drawn = old->now.drawn;
@@ -5872,6 +5872,7 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
     sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
         int nth = 0;
