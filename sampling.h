@@ -104,17 +104,18 @@
 #define SAMP_VERSION_PATCH 0
 #define SAMP_VERSION       (SAMP_VERSION_MAJOR * 10000 + SAMP_VERSION_MINOR * 100 + SAMP_VERSION_PATCH)
 
+#include <math.h> /* INFINITY: a masked logit */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #ifndef SAMP_API
-#ifdef SAMPLING_STATIC
-#if defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && defined(__GNUC__)
 #define SAMP_API static __attribute__((unused))
-#else
+#elif defined(SAMPLING_STATIC)
 #define SAMP_API static
-#endif
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define SAMP_API extern __attribute__((visibility("default"))) /* also where -fvisibility=hidden is the rule */
 #else
 #define SAMP_API extern
 #endif
@@ -180,7 +181,7 @@ typedef enum samp_rng_kind {
     SAMP_RNG_MT19937 = 1 /* llama.cpp's draws and llama.cpp's arithmetic; uses the seed's low 32 bits */
 } samp_rng_kind;
 
-#define SAMP_MAX_VOCAB ((size_t)1 << 22) /* more candidates than that are SAMP_E_RANGE */
+#define SAMP_MAX_VOCAB 4194304 /* more candidates than that are SAMP_E_RANGE */
 
 typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
@@ -405,8 +406,10 @@ SAMP_API const char *samp_isa_name(void);
 SAMP_API const char *samp_isa_list(int i);
 SAMP_API int samp_isa_force(const char *name);
 
-/* samp_strerror -- the text of a status, never NULL. */
+/* samp_strerror -- the text of a status, never NULL.
+   samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+SAMP_API int samp_version(void);
 
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
@@ -720,6 +723,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
                                     float temperature);
 
 #ifdef SAMPLING_KV
+#define SAMPLING_KV_DECLARED
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
 /* A cell holds the keys and values of one token. */
@@ -879,6 +883,10 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 }
 #endif
 #endif /* SAMPLING_H */
+
+#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
+#endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
 
@@ -1280,7 +1288,7 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
-#ifdef SAMPLING_KV
+#ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
@@ -5127,6 +5135,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
     if (size) buf[t.len < size ? t.len : size - 1] = 0;
     return (int)t.len;
 }
+
+SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
 SAMP_API const char *samp_strerror(int status)
 {
@@ -9002,7 +9012,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
    It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
    sampi_checksum only. */
-#ifdef SAMPLING_KV
+#ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
    transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
@@ -9892,7 +9902,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
     return SAMP_OK;
 }
 
-#endif /* SAMPLING_KV */
+#endif /* SAMPLING_KV_DECLARED */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 
