@@ -104,17 +104,18 @@
 #define SAMP_VERSION_PATCH 0
 #define SAMP_VERSION       (SAMP_VERSION_MAJOR * 10000 + SAMP_VERSION_MINOR * 100 + SAMP_VERSION_PATCH)
 
+#include <math.h> /* INFINITY: a masked logit */
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #ifndef SAMP_API
-#ifdef SAMPLING_STATIC
-#if defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && defined(__GNUC__)
 #define SAMP_API static __attribute__((unused))
-#else
+#elif defined(SAMPLING_STATIC)
 #define SAMP_API static
-#endif
+#elif defined(__GNUC__) && !defined(_WIN32)
+#define SAMP_API extern __attribute__((visibility("default"))) /* also where -fvisibility=hidden is the rule */
 #else
 #define SAMP_API extern
 #endif
@@ -180,7 +181,7 @@ typedef enum samp_rng_kind {
     SAMP_RNG_MT19937 = 1 /* llama.cpp's draws and llama.cpp's arithmetic; uses the seed's low 32 bits */
 } samp_rng_kind;
 
-#define SAMP_MAX_VOCAB ((size_t)1 << 22) /* more candidates than that are SAMP_E_RANGE */
+#define SAMP_MAX_VOCAB 4194304 /* more candidates than that are SAMP_E_RANGE */
 
 typedef struct samp_sampler samp_sampler;
 struct samp_gpu_data;
@@ -405,8 +406,10 @@ SAMP_API const char *samp_isa_name(void);
 SAMP_API const char *samp_isa_list(int i);
 SAMP_API int samp_isa_force(const char *name);
 
-/* samp_strerror -- the text of a status, never NULL. */
+/* samp_strerror -- the text of a status, never NULL.
+   samp_version -- SAMP_VERSION of the file that was compiled, to compare with that of the declarations. */
 SAMP_API const char *samp_strerror(int status);
+SAMP_API int samp_version(void);
 
 /* ---- 2. chains ---------------------------------------------------------------------------------------------- */
 
@@ -438,8 +441,9 @@ SAMP_API samp_sampler *samp_chain_from_params(const samp_params *params, int *st
 /* samp_chain_update -- give a chain of samp_chain_from_params other parameters, between two tokens, and keep what it
    has seen.
      Keeps    the position, samp_prev, the windows of penalties and dry (or samp_prev, if they were off), mirostat's mu,
-              adaptive_p's average, the state of MT19937 (if the seed stays). All else is as in a new chain, the seed
-              too. Samplers that were added by hand are freed.
+              adaptive_p's average, the state of MT19937 (if the seed stays, and the sampler: not that of dist while
+              temp is 0); in a chain, the random source of that one. All else is as in a new chain, the seed too.
+              Samplers that were added by hand are freed.
      Returns  SAMP_OK. Else nothing has changed: SAMP_E_NULL, SAMP_E_NOMEM, SAMP_E_RANGE (not a chain), what
               samp_check_params says of the parameters, or what the chain carries. Allocates. */
 SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
@@ -473,7 +477,7 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
-   Starts the source at the seed. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
+   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
    kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
@@ -719,6 +723,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
                                     float temperature);
 
 #ifdef SAMPLING_KV
+#define SAMPLING_KV_DECLARED
 /* ---- 5. sequences and their key-value cache (SAMPLING_KV) ----------------------------------------------------- */
 
 /* A cell holds the keys and values of one token. */
@@ -878,6 +883,10 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 }
 #endif
 #endif /* SAMPLING_H */
+
+#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
+#endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
 
@@ -1281,7 +1290,7 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
-#ifdef SAMPLING_KV
+#ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
 {
@@ -5210,6 +5219,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
     return (int)t.len;
 }
 
+SAMP_API int samp_version(void) { return SAMP_VERSION; }
+
 /* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
    and no error: "ok". */
 SAMP_API const char *samp_strerror(int status)
@@ -6005,32 +6016,39 @@ static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, cons
         sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
 }
 
+/* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */
+static void sampi_mend_mu(sampi_sampler *s)
+{
+    bool finite = s->now.mu >= -FLT_MAX && s->now.mu <= FLT_MAX;
+    if (s->rng == SAMP_RNG_PHILOX && !finite) sampi_traits_of(s->kind)->hooks->reset(s);
+}
+
 /* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
    sampler of the same version it starts anew. */
 static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
     if (old) s->now = old->now;
+    sampi_mend_mu(s);
 }
 
 /* The average, and the selection that is not accepted yet. */
 static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     (void)chain;
-    if (!old) return;
+    if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
     s->now = old->now;
     s->u.adaptive.sum = old->u.adaptive.sum;
     s->u.adaptive.total = old->u.adaptive.total;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not
-   been at work. Calls the kind's hook, and hands on the mt19937 if seed and source are the same; samp_chain_update
-   calls it for each new member. `old` is left as it is. */
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
+   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
+   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
 static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
-    if (old && old->off) old = NULL;
-    if (hooks->take_over && !s->off) hooks->take_over(s, old, chain);
+    if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
     if (!old || !sampi_has_mt(s) || s->rng != old->rng || s->seed != old->seed) return;
     *sampi_mt_of(s) = *sampi_mt_of(old);
     s->now.drawn = old->now.drawn;
@@ -6045,6 +6063,7 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
     sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
         int nth = 0;
@@ -6090,14 +6109,19 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
    is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
 
-/* By the user's clone, which returns a sampler of its own making. Without one, a sampler whose ctx is NULL has
-   nothing to copy but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it
-   carries too. */
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
+   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
+   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    if (!s->status && iface->clone) return iface->clone(&s->base);
+    t.rng = s->rng;
+    if (!s->status && iface->clone) {
+        samp_sampler *copy = iface->clone(&s->base);
+        if (copy && ((sampi_sampler *)copy)->rng != s->rng) samp_set_rng(copy, s->rng);
+        return copy;
+    }
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
@@ -6169,6 +6193,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
     s->rng = kind;
     s->position = 0;
     sampi_seed(s);
+    sampi_mend_mu(s);
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) samp_set_rng(&s->u.chain.item[i]->base, kind);
     return SAMP_OK;
 }
@@ -8632,11 +8657,14 @@ static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
     r->head = n < r->cap ? n : 0;
 }
 
-/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
-   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
+/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
+   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
+   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
 static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 {
-    sampi_io_u64(io, &mt->drawn);
+    uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
+    io->bad |= io->mode != SAMPI_WRITE && drawn > SAMPI_MAX_DRAWN;
+    if (io->mode == SAMPI_READ) mt->drawn = drawn;
     if (io->mode == SAMPI_READ) mt->next = mt->drawn ? (uint32_t)((mt->drawn - 1) % 624) + 1 : 624;
     for (int i = 0; i < 624; i++) {
         uint32_t x = (uint32_t)sampi_io_int(io, mt->state[i], 4);
@@ -9265,7 +9293,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
 
    It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
    sampi_checksum only. */
-#ifdef SAMPLING_KV
+#ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
    transposed buffer, a cell's row in a saved state and a caller's array of floats are read and written alike. */
@@ -10214,7 +10242,7 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
     return SAMP_OK;
 }
 
-#endif /* SAMPLING_KV */
+#endif /* SAMPLING_KV_DECLARED */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -24,7 +24,21 @@ EOF
 cat > "$dir/two.c" <<'EOF'
 #include "sampling.h"
 int one(void);
-int main(void) { return one() < 0 || samp_strerror(SAMP_OK)[0] != 'o'; }
+int main(void) { return one() < 0 || samp_strerror(SAMP_OK)[0] != 'o' || samp_version() != SAMP_VERSION; }
+EOF
+cat > "$dir/only.c" <<'EOF'
+#include "sampling.h"
+#if SAMP_MAX_VOCAB < 1000000
+#error "not a number that the preprocessor can compare"
+#endif
+extern const float masked[1];
+const float masked[1] = { -INFINITY };
+EOF
+cat > "$dir/late.c" <<'EOF'
+#include "sampling.h"
+#define SAMPLING_KV
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
 EOF
 cat > "$dir/static.c" <<'EOF'
 #define SAMPLING_STATIC
@@ -46,6 +60,8 @@ sed 's/int one(void);/extern "C" int one(void);/' "$dir/one.c" > "$dir/one.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/two.c" > "$dir/two.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/static.c" > "$dir/static.cpp"
 cp "$dir/gpu.c" "$dir/gpu.cpp"
+cp "$dir/only.c" "$dir/only.cpp"
+cp "$dir/late.c" "$dir/late.cpp"
 
 warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Werror -I."
 build() { # compiler, standard, suffix, optimisation, further flags
@@ -54,6 +70,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/two.$3" -o "$dir/two.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
+    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/only.$3" -o "$dir/only.o"
     # shellcheck disable=SC2086
     "$1" $4 "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
     "$dir/run"
@@ -64,7 +81,21 @@ build() { # compiler, standard, suffix, optimisation, further flags
 }
 
 n=0
+errors() { # compiler, standard, suffix: a cache that comes too late is one error, not hundreds
+    "$1" -std="$2" -I. -fsyntax-only "$dir/late.$3" 2> "$dir/late.txt" && { echo "compile: late.$3 compiles" >&2; exit 1; }
+    [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
+}
+hidden() { # compiler, standard, suffix: what is public is exported where the rule is to hide
+    "$1" -std="$2" -I. -O1 -fPIC -shared -fvisibility=hidden "$dir/one.$3" -o "$dir/hidden.so" -lm
+    nm -D --defined-only "$dir/hidden.so" | grep -q ' samp_sample$' || { echo "compile: hidden exports nothing" >&2; exit 1; }
+    if nm -D --defined-only "$dir/hidden.so" | grep sampi_; then echo "compile: hidden exports too much" >&2; exit 1; fi
+}
+
 if [ "${2:-}" = quick ]; then
+    errors "$CC" c11 c
+    errors "$CXX" c++11 cpp
+    hidden "$CC" c11 c
+    hidden "$CXX" c++11 cpp
     build "$CC" c11 c -O1
     build "$CXX" c++11 cpp -O1
     echo "compile: both headers as C11 ($CC) and C++11 ($CXX) without a warning; make test-compile tries more"

@@ -6,7 +6,7 @@ dir=$1
 mkdir -p "$dir"
 printf '#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' > "$dir/all.c"
 printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "sampling_gpu.h"\n' > "$dir/static.c"
-printf '#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
+printf '#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
 libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'

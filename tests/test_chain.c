@@ -4,6 +4,8 @@
 #include "inside.h"
 #include "test.h"
 
+#include <float.h>
+
 #define KINDS 2  /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
 enum { N = 64 }; /* the vocabulary of most tests here */
 
@@ -779,6 +781,33 @@ static void test_seeds(void **state)
 
 /* ------------------------------------------------------------------------------------------- samp_set_rng */
 
+/* llama.cpp's mu may become an infinity or NaN; with our arithmetic it begins anew. */
+static void test_set_rng_mends_mu(void **state)
+{
+    (void)state;
+    for (int v2 = 0; v2 < 2; v2++)
+        for (int steps = 1; steps < 5; steps++) {
+            samp_sampler *s = v2 ? samp_init_mirostat_v2(24, 3.0f, FLT_MAX)
+                                 : samp_init_mirostat(N, 23, 3.0f, FLT_MAX, 100);
+            samp_sampler *chain = samp_chain_init(), *twin = samp_chain_init();
+            samp_token want[9], got[9];
+            assert_ok(samp_chain_add(chain, s));
+            assert_ok(samp_set_rng(chain, SAMP_RNG_MT19937));
+            take(chain, got, steps, 0);
+            bool finite = inside_mu(s) >= -FLT_MAX && inside_mu(s) <= FLT_MAX;
+            if (steps == 4) assert_true(!finite);
+            assert_ok(samp_chain_add(twin, test_nothing())); /* goes step by step */
+            assert_ok(samp_set_rng(chain, SAMP_RNG_PHILOX));
+            if (!finite) assert_true(inside_mu(s) == 6.0f);
+            assert_ok(samp_chain_add(twin, samp_clone(s)));
+            take(chain, got, 9, 50);
+            take(twin, want, 9, 50);
+            same_tokens(got, want, 9, "after an overflow of mu");
+            samp_free(chain);
+            samp_free(twin);
+        }
+}
+
 static void test_set_rng(void **state)
 {
     (void)state;
@@ -1153,6 +1182,7 @@ int main(void)
         cmocka_unit_test(test_set_position),
         cmocka_unit_test(test_seeds),
         cmocka_unit_test(test_set_rng),
+        cmocka_unit_test(test_set_rng_mends_mu),
         cmocka_unit_test(test_array_order),
         cmocka_unit_test(test_sample_is_apply),
         cmocka_unit_test(test_perf),

@@ -876,6 +876,54 @@ static void test_update_learnt(void **state)
     samp_free(chain);
 }
 
+/* xtc off for a while: its mt19937 waits. */
+static void test_update_off_and_on(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params(), off;
+    p.rng = SAMP_RNG_MT19937;
+    p.xtc_probability = 0.5f;
+    p.xtc_threshold = 0.02f;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 20);
+    samp_sampler *twin = samp_clone(chain);
+    off = p, off.xtc_probability = 0;
+    assert_ok(samp_chain_update(chain, &off));
+    assert_ok(samp_chain_update(chain, &p));
+    same_draws(chain, twin);
+}
+
+/* adaptive_p without a target is plain dist, and has no average that another could go on with. */
+static void test_update_plain_adaptive(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    samp_sampler *chain = samp_chain_init(), *adaptive;
+    p.adaptive_target = 0.4f;
+    assert_ok(samp_chain_add(chain, samp_init_adaptive_p(-1, 0.5f, 1)));
+    assert_ok(samp_chain_update(chain, &p));
+    adaptive = samp_chain_get(chain, samp_chain_n(chain) - 1);
+    assert_true(inside_adaptive_sum(adaptive) > 0);
+    same_draws(chain, build(&p));
+}
+
+/* A chain in a chain keeps that one's random source, whatever its new parameters say. */
+static void test_update_nested(void **state)
+{
+    (void)state;
+    for (int rng = 0; rng < 2; rng++) {
+        samp_params p = samp_default_params();
+        samp_sampler *outer = samp_chain_init(), *chain = build(&p), *other = samp_chain_init();
+        assert_ok(samp_set_rng(outer, (samp_rng_kind)rng));
+        assert_ok(samp_chain_add(outer, chain));
+        p.rng = (samp_rng_kind)!rng;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_ok(samp_set_rng(other, (samp_rng_kind)rng));
+        assert_ok(samp_chain_add(other, build(&p)));
+        same_draws(outer, other);
+    }
+}
+
 static void test_update_bad(void **state)
 {
     (void)state;
@@ -963,6 +1011,9 @@ int main(void)
         cmocka_unit_test(test_update_other),
         cmocka_unit_test(test_update_learnt),
         cmocka_unit_test(test_update_bad),
+        cmocka_unit_test(test_update_off_and_on),
+        cmocka_unit_test(test_update_plain_adaptive),
+        cmocka_unit_test(test_update_nested),
         cmocka_unit_test(test_batch_from_params),
     };
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);

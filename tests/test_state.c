@@ -438,6 +438,16 @@ static void test_forged(void **state)
             assert_refused(s, &bad, at < OWN + 8 ? "an average" : at == OWN + 8 ? "pending" : "pending_p");
         }
     samp_free(s);
+
+    s = samp_init_dist(3); /* an error would have to draw them all again */
+    assert_ok(samp_set_rng(s, SAMP_RNG_MT19937));
+    save(s, &good);
+    for (int shift = 33; shift < 64; shift++) {
+        bad = good;
+        put(&bad, OWN, (uint64_t)1 << shift, 8);
+        assert_refused(s, &bad, "mt19937's draws");
+    }
+    samp_free(s);
 }
 
 /* --------------------------------------------------------------------------------------------- foreign bytes */
@@ -578,6 +588,28 @@ static void test_foreign(void **state)
     }
 }
 
+/* A copy is the equal of what it was made from, with a custom sampler in it too, whoever copies that one. */
+static samp_sampler *plain_clone(const samp_sampler *s) { return samp_init_custom(s->iface, NULL); }
+
+static void test_clones(void **state)
+{
+    (void)state;
+    static saved bytes;
+    static const samp_sampler_i cloned = { NULL, NULL, nothing, NULL, plain_clone, NULL, NULL };
+    for (int rng = 0; rng < 2; rng++)
+        for (int own = 0; own < 2; own++) {
+            samp_sampler *s = samp_chain_init(), *copy;
+            assert_ok(samp_set_rng(s, (samp_rng_kind)rng));
+            assert_ok(samp_chain_add(s, samp_init_custom(own ? &cloned : &plain, NULL)));
+            assert_ok(samp_chain_add(s, samp_init_dist(4)));
+            assert_non_null(copy = samp_clone(s));
+            save(s, &bytes);
+            assert_ok(load(copy, &bytes));
+            samp_free(copy);
+            samp_free(s);
+        }
+}
+
 /* Another version or another magic, with a right checksum. */
 static void test_version(void **state)
 {
@@ -689,6 +721,7 @@ int main(void)
         cmocka_unit_test(test_every_length),
         cmocka_unit_test(test_noise),
         cmocka_unit_test(test_forged),
+        cmocka_unit_test(test_clones),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_version),
         cmocka_unit_test(test_calls),
