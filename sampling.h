@@ -939,7 +939,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                     "samp_token_data_array has llama_token_data_array's layout");
 
 /* The instruction sets that are compiled, besides scalar. */
-#if defined(__SSE2__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
+#if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
 #define SAMPI_SSE2 1
 #else
 #define SAMPI_SSE2 0
@@ -949,7 +949,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #else
 #define SAMPI_AVX2 0
 #endif
-#if defined(__x86_64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_AVX512)
+#if SAMPI_AVX2 && !defined(SAMP_NO_AVX512) /* whose rows are read by its halves */
 #define SAMPI_AVX512 1
 #else
 #define SAMPI_AVX512 0
@@ -1595,19 +1595,11 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-#define SAMPI_PASS_GENERIC 1
-#define SAMPI_PASS_SSE2    2
-#define SAMPI_PASS_AVX2    3
-#define SAMPI_PASS_AVX512  4
-#define SAMPI_PASS_NEON    5
-#define SAMPI_PASS_WASM    6
-
 #define SAMPI_OP       SAMPI_INLINE SAMPI_T
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
-#define SAMPI_PARTS    (SAMPI_W == 4 ? 4 : 2)                     /* vectors of a line, or of two */
-#define SAMPI_ROWS     (SAMPI_W == 16 ? 8 : SAMPI_W)              /* lines, or pairs of them, whose maxima make one */
+#define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...)                                                                                      \
     __extension__({                                                                                                  \
         type v_ = { __VA_ARGS__ };                                                                                   \
@@ -1620,40 +1612,25 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 #endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
-#if SAMPI_GENERIC
-#define SAMPI_PASS SAMPI_PASS_GENERIC
+#if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
+#define SAMPI_W 4
 #include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
-#endif
-#if SAMPI_SSE2
-#define SAMPI_PASS SAMPI_PASS_SSE2
-#include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
+#undef SAMPI_W
 #endif
 #if SAMPI_AVX2
-#define SAMPI_PASS SAMPI_PASS_AVX2
+#define SAMPI_W 8
 #include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
+#undef SAMPI_W
 #endif
 #if SAMPI_AVX512
-#define SAMPI_PASS SAMPI_PASS_AVX512
+#define SAMPI_W 16
 #include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
-#endif
-#if SAMPI_NEON
-#define SAMPI_PASS SAMPI_PASS_NEON
-#include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
-#endif
-#if SAMPI_WASM
-#define SAMPI_PASS SAMPI_PASS_WASM
-#include SAMP_SELF_INCLUDE
-#undef SAMPI_PASS
+#undef SAMPI_W
 #endif
 
 #endif /* SAMPLING_IMPLEMENTATION, its first part */
 
-#ifdef SAMPI_PASS
+#ifdef SAMPI_W
 /* ================================================================================================= >>vectors
    The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
    are compiled once per instruction set: the header includes itself with SAMPI_PASS set, and V(name) is then
@@ -1681,32 +1658,23 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           and i + 4 side by side
      columns              the maximum of each of SAMPI_ROWS vectors; with 16 lanes of each half */
 
-#if SAMPI_PASS == SAMPI_PASS_AVX512
-#define V(name)     sampi_##name##_avx512
-#define SAMPI_T     __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
-#define SAMPI_W     16
-#define SAMPI_FUSED 1
-#elif SAMPI_PASS == SAMPI_PASS_AVX2
-#define V(name)     sampi_##name##_avx2
-#define SAMPI_T     __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
-#define SAMPI_W     8
-#define SAMPI_FUSED 1
-#else /* what the compiler may use anyway */
-#define SAMPI_T
-#define SAMPI_W 4
-#if SAMPI_PASS == SAMPI_PASS_NEON
-#define V(name)     sampi_##name##_neon
-#define SAMPI_FUSED 1
-#else
-#define SAMPI_FUSED 0
-#if SAMPI_PASS == SAMPI_PASS_SSE2
+#if SAMPI_W == 16
+#define V(name) sampi_##name##_avx512
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#elif SAMPI_W == 8
+#define V(name) sampi_##name##_avx2
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+#elif SAMPI_SSE2
 #define V(name) sampi_##name##_sse2
-#elif SAMPI_PASS == SAMPI_PASS_WASM
+#elif SAMPI_NEON
+#define V(name) sampi_##name##_neon
+#elif SAMPI_WASM
 #define V(name) sampi_##name##_wasm
 #else
 #define V(name) sampi_##name##_generic
 #endif
-#endif
+#ifndef SAMPI_T
+#define SAMPI_T /* what the compiler may use anyway */
 #endif
 
 /* An operation a line, where one will do. */
@@ -1715,34 +1683,24 @@ typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
-#if SAMPI_PASS == SAMPI_PASS_AVX512
+typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias)); /* at any alignment */
+#if SAMPI_W == 16
 typedef __mmask16 V(m);
-typedef __mmask8 V(h); /* of half the lanes */
 typedef size_t V(t);
 #else
 typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
 typedef V(i) V(t);
 #endif
 
-#if SAMPI_W == 4
-SAMPI_OP V(f) V(all)(float x) { return SAMPI_VECTOR(V(f), x, x, x, x); }
-SAMPI_OP V(i) V(alli)(uint32_t x) { return SAMPI_VECTOR(V(i), x, x, x, x); }
-SAMPI_OP V(d) V(alld)(double x) { return SAMPI_VECTOR(V(d), x, x); }
-SAMPI_OP V(q) V(allq)(uint64_t x) { return SAMPI_VECTOR(V(q), x, x); }
-#endif
+SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* nothing added would make -0 another */
+SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
+SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
+SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
 
-#if SAMPI_PASS == SAMPI_PASS_AVX512
+#if SAMPI_W == 16
 /* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so the forms with a mask stand here, and it is
    full. It costs nothing: compilers drop it. */
 
-SAMPI_OP V(f) V(all)(float x) { return _mm512_set1_ps(x); }
-SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm512_set1_epi32((int)x); }
-SAMPI_OP V(d) V(alld)(double x) { return _mm512_set1_pd(x); }
-SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm512_set1_epi64((long long)x); }
-SAMPI_OP V(m) V(first)(size_t left) { return (V(m))_bzhi_u32(0xFFFF, (unsigned)left); }
-SAMPI_OP V(f) V(tail)(const float *p, size_t n) { return _mm512_mask_loadu_ps(V(all)(-INFINITY), V(first)(n), p); }
-SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left) { return (V(i))_mm512_maskz_loadu_epi32(V(first)(left), p); }
-SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t n) { return (V(q))_mm512_maskz_loadu_epi64((V(h))V(first)(n), p); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm512_maskz_max_pd(0xFF, a, b); }
@@ -1754,7 +1712,6 @@ SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return _mm512_maskz_mov_ps(m, v); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
-SAMPI_OP V(t) V(none)(void) { return 0; }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
@@ -1769,100 +1726,33 @@ SAMPI_OP V(d) V(widen)(V(f) v, int half)
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return V(join)(_mm512_maskz_cvtpd_ps(0xFF, a), _mm512_maskz_cvtpd_ps(0xFF, b)); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm512_maskz_cvttps_epi32(0xFFFF, v); }
-SAMPI_OP V(i) V(chord)(V(i) k) /* ~((k & 2^25 - 1) ^ 2^26 - 1) in one step */
-{
-    const __m512i fraction = _mm512_set1_epi32(0x1FFFFFF), sign = _mm512_set1_epi32(~0x3FFFFFF);
-    __m512i a = _mm512_ternarylogic_epi32((__m512i)k, fraction, sign, 0x6A);
-    return (V(i))_mm512_maskz_srav_epi32(0xFFFF, a, (__m512i)(k >> 25));
-}
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
+    { return (V(i))_mm512_maskz_srav_epi32(0xFFFF, (__m512i)a, (__m512i)n); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(f) V(stay)(V(f) v) { __asm__("" : "+v"(v)); return v; }
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    __m512i u = (__m512i)v;
-    __m256i low = _mm512_maskz_extracti64x4_epi64(0xF, u, 0), a = low + _mm512_maskz_extracti64x4_epi64(0xF, u, 1);
-    __m128i b = _mm_add_epi64(_mm256_castsi256_si128(a), _mm256_extracti128_si256(a, 1));
-    return (uint64_t)_mm_cvtsi128_si64(b) + (uint64_t)_mm_extract_epi64(b, 1);
-}
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     _mm512_storeu_ps(x_out, _mm512_maskz_compress_ps(in, v));
     _mm512_storeu_si512((void *)id_out, _mm512_maskz_compress_epi32(in, (__m512i)id));
     return (size_t)__builtin_popcount(in);
 }
-/* Eight elements: of f16 and f64 twice eight are on some CPUs cheaper than sixteen. */
-SAMPI_OP __m256 V(eight)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j)
 {
-    const __m256 none = _mm256_set1_ps(-INFINITY);
-    __mmask8 in = mask ? ((const uint8_t *)mask)[i / 8] : 0xFF;
-    if (dtype == SAMP_F64) return _mm512_mask_cvtpd_ps(none, in, _mm512_loadu_pd((const double *)x + i));
-    if (dtype == SAMP_F32) return _mm256_loadu_ps((const float *)x + i);
-    __m128i h = _mm_loadu_si128((const __m128i *)(const void *)((const uint16_t *)x + i));
-    __m256 v = _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16));
-    if (dtype == SAMP_F16) v = _mm256_cvtph_ps(h);
-    return mask ? _mm256_mask_mov_ps(none, in, v) : v;
+    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i, 0), sampi_row_avx2(x, dtype, NULL, j, 0));
+    const uint8_t *allowed = (const uint8_t *)mask;
+    return mask ? V(select)((V(m))(allowed[i / 8] | allowed[j / 8] << 8), v, V(all)(-INFINITY)) : v;
 }
-SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
-{
-    V(m) in = 0xFFFF;
-    if (mask) memcpy(&in, (const char *)mask + i / 8, 2);
-    if (dtype == SAMP_F32 && mask) return _mm512_mask_loadu_ps(V(all)(-INFINITY), in, (const float *)x + i);
-    if (dtype == SAMP_F32) return _mm512_loadu_ps((const float *)x + i);
-    return V(join)(V(eight)(x, dtype, mask, i), V(eight)(x, dtype, mask, i + 8));
-}
-SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) *part)
-{
-    size_t j = i + 4 * SAMPI_LINE;
-    if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-        __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + i));
-        __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x + j));
-        V(i) both = (V(i))_mm512_maskz_inserti32x8(0xFFFF, _mm512_castsi256_si512(a), b, 1);
-        part[0] = (V(f))(both << 16);
-        part[1] = (V(f))(both & V(alli)(0xFFFF0000u));
-        return;
-    }
-    if (mask) {
-        V(f) a = V(row)(x, dtype, mask, i), b = V(row)(x, dtype, mask, j);
-        part[0] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x44);
-        part[1] = _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xEE);
-        return;
-    }
-    for (size_t k = 0; k < 2; k++) /* the loads spare the shuffles */
-        part[k] = V(join)(V(eight)(x, dtype, NULL, i + 8 * k), V(eight)(x, dtype, NULL, j + 8 * k));
-}
-SAMPI_OP V(f) V(columns)(V(f) *v)
-{
-    SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
-        v[k] = V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, v[2 * k], v[2 * k + 1]),
-                      _mm512_maskz_unpackhi_ps(0xFFFF, v[2 * k], v[2 * k + 1]));
-    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++)
-        v[k] = V(max)(_mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0x44),
-                      _mm512_maskz_shuffle_ps(0xFFFF, v[2 * k], v[2 * k + 1], 0xEE));
-    return V(max)(_mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0x88),
-                  _mm512_maskz_shuffle_f32x4(0xFFFF, v[0], v[1], 0xDD));
-}
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
+    { return V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(_mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44), _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE)); }
+SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
+    { return V(max)(_mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88), _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD)); }
 
-#elif SAMPI_PASS == SAMPI_PASS_AVX2
+#elif SAMPI_W == 8
 
-SAMPI_OP V(f) V(all)(float x) { return _mm256_set1_ps(x); }
-SAMPI_OP V(i) V(alli)(uint32_t x) { return (V(i))_mm256_set1_epi32((int)x); }
-SAMPI_OP V(d) V(alld)(double x) { return _mm256_set1_pd(x); }
-SAMPI_OP V(q) V(allq)(uint64_t x) { return (V(q))_mm256_set1_epi64x((long long)x); }
-SAMPI_OP __m256i V(first)(size_t left)
-    { return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)left), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)); }
-SAMPI_OP V(f) V(tail)(const float *p, size_t left)
-{
-    __m256i in = V(first)(left);
-    return _mm256_blendv_ps(V(all)(-INFINITY), _mm256_maskload_ps(p, in), _mm256_castsi256_ps(in));
-}
-SAMPI_OP V(i) V(taili)(const int32_t *p, size_t left) { return (V(i))_mm256_maskload_epi32(p, V(first)(left)); }
-SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t left)
-{
-    __m256i in = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(V(first)(left)));
-    return (V(q))_mm256_maskload_epi64((const long long *)(const void *)p, in);
-}
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm256_max_ps(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm256_min_ps(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm256_max_pd(a, b); }
@@ -1881,15 +1771,7 @@ SAMPI_OP V(d) V(widen)(V(f) v, int half)
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm256_cvttps_epi32(v); }
-SAMPI_OP V(i) V(chord)(V(i) k)
-{
-    return (V(i))_mm256_srav_epi32((__m256i)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), (__m256i)(k >> 25));
-}
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    __m128i a = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
-    return (uint64_t)_mm_cvtsi128_si64(a) + (uint64_t)_mm_extract_epi64(a, 1);
-}
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))_mm256_srav_epi32((__m256i)a, (__m256i)n); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the numbers of the kept lanes, one per byte */
@@ -1907,17 +1789,13 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
 }
-SAMPI_OP V(f) V(columns)(V(f) *v)
-{
-    SAMPI_UNROLL_8 for (int k = 0; k < 4; k++)
-        v[k] = V(max)(_mm256_unpacklo_ps(v[2 * k], v[2 * k + 1]), _mm256_unpackhi_ps(v[2 * k], v[2 * k + 1]));
-    SAMPI_UNROLL_8 for (int k = 0; k < 2; k++)
-        v[k] = V(max)(_mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0x44),
-                      _mm256_shuffle_ps(v[2 * k], v[2 * k + 1], 0xEE));
-    return V(max)(_mm256_permute2f128_ps(v[0], v[1], 0x20), _mm256_permute2f128_ps(v[0], v[1], 0x31));
-}
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xEE)); }
+SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
+    { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
-#elif SAMPI_PASS == SAMPI_PASS_SSE2
+#elif SAMPI_SSE2
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm_max_ps(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm_min_ps(a, b); }
@@ -1927,17 +1805,11 @@ SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b)); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm_cvttps_epi32(v); }
-SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) /* 2 a 2^(31 - n) / 2^32 */
-{
-    __m128i power = _mm_cvttps_epi32(_mm_castsi128_ps((__m128i)((V(alli)(158) - n) << 23)));
-    V(q) two = (V(q))(a + a), even = (V(q))_mm_mul_epu32((__m128i)two, power);
-    V(q) odd = (V(q))_mm_mul_epu32((__m128i)(two >> 32), _mm_srli_epi64(power, 32));
-    return (V(i))(even >> 32 | (odd >> 32 << 32));
-}
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))_mm_mul_epu32((__m128i)a, (__m128i)b); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
 
-#elif SAMPI_PASS == SAMPI_PASS_NEON
+#elif SAMPI_NEON
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
@@ -1948,18 +1820,14 @@ SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return half ? vcvt_high_f64_f32(v) : vcvt_f64_f32(vget_low_f32(v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return vcvtq_u32_f32(v); }
-SAMPI_OP V(i) V(chord)(V(i) k)
-    { return (V(i))vshlq_s32((V(m))((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu)), vnegq_s32((V(m))(k >> 25))); }
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))vshlq_s32((V(m))a, vnegq_s32((V(m))n)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return vmovl_u16(vld1_u16(p)); }
 SAMPI_OP V(f) V(f16)(const uint16_t *p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* here a maximum with a NaN is a NaN, so all ends as one */
-{
-    (void)a, (void)b;
-    return vdupq_n_s32(0);
-}
-SAMPI_OP V(f) V(columns)(V(f) *v) { return vpmaxq_f32(vpmaxq_f32(v[0], v[1]), vpmaxq_f32(v[2], v[3])); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0); } /* a maximum with a NaN is one */
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 
-#elif SAMPI_PASS == SAMPI_PASS_WASM
+#elif SAMPI_WASM
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
@@ -1974,16 +1842,10 @@ SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     return SAMPI_SHUFFLE(low, high, 0, 1, 4, 5);
 }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
-SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) /* 2 a 2^(31 - n) / 2^32 */
-{
-    v128_t two = (v128_t)(a + a), power = wasm_u32x4_trunc_sat_f32x4((v128_t)((V(alli)(158) - n) << 23));
-    V(i) low = (V(i))wasm_u64x2_extmul_low_u32x4(two, power), high = (V(i))wasm_u64x2_extmul_high_u32x4(two, power);
-    return SAMPI_SHUFFLE(low, high, 1, 3, 5, 7);
-}
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))wasm_i64x2_mul((v128_t)(a << 32 >> 32), (v128_t)(b << 32 >> 32)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
-#define SAMPI_T
 
 SAMPI_OP V(f) V(or)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(or)((V(m))(a > b), a, b); }
@@ -1999,20 +1861,14 @@ SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
     V(m) in = (V(m))(v < 2147483648.0f);
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
 }
-SAMPI_OP V(i) V(shift)(V(i) a, V(i) n) { return a >> (n & 31) & (V(i))(n < 32); }
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
 #endif
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
-SAMPI_OP V(f) V(tail)(const float *p, size_t n)
-    { return SAMPI_VECTOR(V(f), p[0], n > 1 ? p[1] : -INFINITY, n > 2 ? p[2] : -INFINITY, -INFINITY); }
-SAMPI_OP V(i) V(taili)(const int32_t *p, size_t n)
-    { return SAMPI_VECTOR(V(i), (uint32_t)p[0], n > 1 ? (uint32_t)p[1] : 0, n > 2 ? (uint32_t)p[2] : 0, 0); }
-SAMPI_OP V(q) V(tailq)(const uint64_t *p, size_t n) { return SAMPI_VECTOR(V(q), n ? p[0] : 0, n > 1 ? p[1] : 0); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     { return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1))); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2029,8 +1885,13 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     const V(i) bit = { 1, 2, 4, 8 };
     return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
 }
-#if SAMPI_PASS != SAMPI_PASS_NEON
-SAMPI_OP V(i) V(chord)(V(i) k) { return ~V(shift)(~(k & V(alli)(0x1FFFFFF)) & V(alli)(0x3FFFFFF), k >> 25); }
+SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
+#if !SAMPI_NEON
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
+{
+    V(q) two = (V(q))(~a + ~a), power = (V(q))V(trunc)((V(f))((V(alli)(158) - n) << 23));
+    return ~(V(i))(V(even)(two, power) >> 32 | V(even)(two >> 32, power >> 32) >> 32 << 32);
+}
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return a * b + c; }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return a * b + c; }
 /* Of half floats: those below 2^-14 are what they add to it, and exponent 31, infinity and NaN, becomes 255. */
@@ -2042,24 +1903,18 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
     u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
     return (V(f))(u | (h & 0x8000) << 16);
 }
-SAMPI_OP V(f) V(columns)(V(f) *v)
-{
-    for (int k = 0; k < 2; k++)
-        v[k] = V(max)(SAMPI_SHUFFLE(v[2 * k], v[2 * k + 1], 0, 4, 1, 5),
-                      SAMPI_SHUFFLE(v[2 * k], v[2 * k + 1], 2, 6, 3, 7));
-    return V(max)(SAMPI_SHUFFLE(v[0], v[1], 0, 1, 4, 5), SAMPI_SHUFFLE(v[0], v[1], 2, 3, 6, 7));
-}
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
 #endif
 #endif
 
 /* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
-#if SAMPI_PASS != SAMPI_PASS_AVX512
+#if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
-SAMPI_OP V(t) V(none)(void) { return V(alli)(0); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
 #if SAMPI_W == 4
@@ -2067,66 +1922,52 @@ SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | 
 #endif
 #endif
 /* ---- for every set ---- */
-typedef float V(fu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
-typedef uint32_t V(iu) __attribute__((vector_size(4 * SAMPI_W), aligned(4), may_alias));
-typedef double V(du) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
-typedef uint64_t V(qu) __attribute__((vector_size(4 * SAMPI_W), aligned(8), may_alias));
-SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(fu) *)p; }
-SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(iu) *)p; }
-SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(qu) *)p; }
-SAMPI_OP void V(store)(float *p, V(f) v) { *(V(fu) *)p = (V(fu))v; }
-SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(qu) *)p = (V(qu))v; }
+SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(near) *)p; }
+SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(near) *)p; }
+SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
+SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
+SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-#if SAMPI_W < 16
-SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
-#endif
-SAMPI_OP float V(hmax)(V(f) v)
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
 {
-    float lane[SAMPI_W], max;
-    V(store)(lane, v);
-    max = lane[0];
-    for (int k = 1; k < SAMPI_W; k++)
-        if (lane[k] > max || lane[k] != lane[k]) max = lane[k]; /* a NaN stays */
-    return max;
+    uint64_t sum = v[0];
+    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
+    return sum;
 }
 SAMPI_OP double V(hsum)(V(d) v)
 {
-    double lane[SAMPI_W / 2], sum = 0.0;
-    *(V(du) *)lane = (V(du))v;
-    for (int k = 0; k < SAMPI_W / 2; k++) sum += lane[k];
+    double sum = v[0];
+    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
     return sum;
 }
+SAMPI_OP float V(hmax)(V(f) v)
+{
+    float max = v[0];
+    for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
+    return max;
+}
+#if SAMPI_W < 16
+SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
+#endif
 /* clang-format on */
 
 #if SAMPI_W < 16
-SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j)
 {
     const uint16_t *half = (const uint16_t *)x + i;
     V(f) v;
+    (void)j;
     if (dtype == SAMP_F16)
         v = V(f16)(half);
     else if (dtype == SAMP_BF16)
         v = (V(f))(V(u16)(half) << 16);
     else if (dtype == SAMP_F64)
-        v = V(narrow)((V(d)) * (const V(du) *)((const double *)x + i),
-                      (V(d)) * (const V(du) *)((const double *)x + i + SAMPI_W / 2));
+        v = V(narrow)(V(loadd)((const double *)x + i), V(loadd)((const double *)x + i + SAMPI_W / 2));
     else
         v = V(load)((const float *)x + i);
     return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
-}
-SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(f) * part)
-{
-    for (int k = 0; k < SAMPI_PARTS; k += 2) {
-        size_t at = i + (size_t)k * SAMPI_W;
-        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-            V(i) both = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + at));
-            part[k] = (V(f))(both << 16);
-            part[k + 1] = (V(f))(both & V(alli)(0xFFFF0000u));
-        } else {
-            part[k] = V(row)(x, dtype, mask, at);
-            part[k + 1] = V(row)(x, dtype, mask, at + SAMPI_W);
-        }
-    }
 }
 #endif
 
@@ -2137,34 +1978,19 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
    here, a member of sampi_kernels and a word in SAMPI_KERNELS; what it needs and the vocabulary lacks is an operation
    there. */
 
-SAMPI_OP V(f) V(next)(const float *x, size_t left) { return left >= SAMPI_W ? V(load)(x) : V(tail)(x, left); }
-
-#if SAMPI_W < 16
-/* A row's end, filled up with masked elements (-infinity): here that is much code, so it is called. */
+/* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
 SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room)
 {
-    for (size_t at = 0; at < 4 * SAMPI_W; at += SAMPI_W)
-        V(store)(room + at, left > at ? V(next)(x + at, left - at) : V(all)(-INFINITY));
+    for (size_t at = 0; at < 4 * SAMPI_W; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
+    memcpy(room, x, left * sizeof *x);
     return room;
 }
-#endif
 
 /* The next `count` vectors of a row, filled up in the same way. */
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
-#if SAMPI_W < 16
     float room[4 * SAMPI_W];
-    if (left < (size_t)(SAMPI_W * count)) x = V(pad)(x, left, room);
-#else
-    if (left < (size_t)(SAMPI_W * count)) {
-        SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
-        {
-            size_t at = (size_t)(SAMPI_W * k), more = left > at ? left - at : 0;
-            v[k] = V(tail)(more ? x + at : x, more < SAMPI_W ? more : SAMPI_W);
-        }
-        return;
-    }
-#endif
+    if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room);
     SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
 }
 
@@ -2176,7 +2002,7 @@ SAMPI_OP void V(ahead)(const void *x, size_t bytes)
 SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i));
+    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i, at + i + 8));
     for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
     return n;
 }
@@ -2184,36 +2010,41 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
 SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
                                float *out){ SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out) }
 
-/* The maxima of the SAMPI_W lines from i. */
+/* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    V(f) v[SAMPI_ROWS], part[SAMPI_PARTS];
-    SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_ROWS; k++)
+    enum { ROWS = SAMPI_W == 4 ? 4 : 8, PART = ROWS };
+    V(f) v[ROWS], a, b;
+    SAMPI_UNROLL_8 for (int k = 0; k < ROWS; k++)
+        SAMPI_UNROLL_4 for (int part = 0; part < SAMPI_LINE; part += 2 * PART)
     {
-        size_t line = (size_t)(SAMPI_W == 16 && k >= 4 ? k + 4 : k);
-        V(parts)(x, dtype, mask, i + line * SAMPI_LINE, part);
-        for (int p = 0; p < SAMPI_PARTS; p += 2) {
-            *nan |= V(unord)(part[p], part[p + 1]);
-            part[p / 2] = V(max)(part[p], part[p + 1]);
+        size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part), mate = at + 4 * SAMPI_LINE;
+        if (dtype == SAMP_F64)
+            for (int h = 0; h < 2; h++) V(ahead)((const double *)x + at + 8 * h, SAMPI_FAR);
+        if (dtype == SAMP_F64 && SAMPI_W == 16)
+            for (int h = 0; h < 2; h++) V(ahead)((const double *)x + mate + 8 * h, SAMPI_FAR);
+        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
+            V(i) both = (V(i))V(row)(x, SAMP_F32, NULL, at / 2, mate / 2);
+            a = (V(f))(both << 16);
+            b = (V(f))(both & V(alli)(0xFFFF0000u));
+        } else {
+            a = V(row)(x, dtype, mask, at, mate);
+            b = V(row)(x, dtype, mask, at + PART, mate + PART);
         }
-        v[k] = SAMPI_PARTS == 2 ? part[0] : V(max)(part[0], part[SAMPI_PARTS / 2 - 1]);
+        *nan |= V(unord)(a, b);
+        v[k] = part ? V(max)(v[k], V(max)(a, b)) : V(max)(a, b);
     }
-    return V(columns)(v);
-}
-
-/* The same behind the last whole group. */
-SAMPI_T static void V(last_lines)(const float *x, float *line, V(m) * nan)
-{
-    V(store)(line, V(lines)(x, SAMP_F32, NULL, 0, nan));
+    SAMPI_UNROLL_8 for (int k = 0; k < ROWS / 2; k++) v[k] = V(fold1)(v[2 * k], v[2 * k + 1]);
+    SAMPI_UNROLL_8 for (int k = 0; k < ROWS / 4; k++) v[k] = V(fold2)(v[2 * k], v[2 * k + 1]);
+    return V(fold3)(v[0], v[1]);
 }
 
 SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    const size_t group = SAMPI_LINE * SAMPI_W, end = (n + SAMPI_TILE - 1) / SAMPI_TILE * SAMPI_TILE;
+    const size_t group = SAMPI_LINE * SAMPI_W, whole = n / SAMPI_TILE * SAMPI_TILE;
     V(f) all = V(all)(-INFINITY);
     V(m) nan = V(unord)(all, all);
-    size_t i = 0;
-    for (; i + group <= n; i += group, line += SAMPI_W) {
+    for (size_t i = 0; i < whole; i += group, line += SAMPI_W) {
         V(f) v = V(all)(-INFINITY);
         int kind = mask ? sampi_mask_kind(mask + i / 32, group / 32) : 2;
         if (kind == 2)
@@ -2223,21 +2054,13 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
         V(store)(line, v);
         all = V(max)(all, v);
     }
-    for (; i < end; i += group, line += SAMPI_W) {
-        float last[SAMPI_LINE * SAMPI_W];
-        for (size_t j = 0; j < group; j++) last[j] = i + j < n ? sampi_element(x, dtype, mask, i + j) : -INFINITY;
-        V(last_lines)(last, line, &nan);
-        all = V(max)(all, V(load)(line));
-    }
-    return V(any)(nan) ? NAN : V(hmax)(all);
+    const char *rest = (const char *)x + whole * SAMPI_SIZE_OF(dtype);
+    float last = sampi_maxima_scalar(rest, dtype, mask ? mask + whole / 32 : NULL, n - whole, line), max = V(hmax)(all);
+    return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    if (dtype == SAMP_F16) return V(maxima_as)(x, SAMP_F16, mask, n, line);
-    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
-    return dtype == SAMP_F64 ? V(maxima_as)(x, SAMP_F64, mask, n, line) : V(maxima_as)(x, SAMP_F32, mask, n, line);
-}
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
+                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
@@ -2292,7 +2115,7 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
 {
     const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX);
     V(d) m1 = V(alld)(0.0), m2 = m1;
-    V(t) count = V(none)();
+    V(t) count = { 0 };
     for (size_t i = 0; i < n;) {
         size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
         V(f) v[4], sum[2] = { V(all)(0.0f), V(all)(0.0f) }, square[2] = { sum[0], sum[0] };
@@ -2329,22 +2152,22 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
 {
     const V(f) lo = V(all)(floor), hi = V(all)(below);
     const V(i) step = V(loadi)(SAMPI_STEP);
-    size_t kept = 0;
-    for (size_t i = 0, end; i < n; i = end) {
-        end = n - i < 4 * SAMPI_W ? n : i + 4 * SAMPI_W;
+    size_t kept = 0, i = 0;
+    for (; i + 4 * SAMPI_W <= n; i += 4 * SAMPI_W) {
         V(f) v[4];
         V(m) in[4];
-        V(take)(x + i, end - i, 4, v);
+        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
         SAMPI_FOUR in[k] = V(ge)(v[k], lo);
         if (!V(any)((in[0] | in[1]) | (in[2] | in[3]))) continue; /* mostly; further branches could not be foretold */
-        for (; i < end; i += SAMPI_W) {
-            V(f) one = V(next)(x + i, end - i);
-            V(i) token = step + V(alli)((uint32_t)base + (uint32_t)i);
-            if (id) token = end - i < SAMPI_W ? V(taili)(id + i, end - i) : V(loadi)(id + i);
-            kept += V(pack)(one, token, V(lt_and)(V(ge)(one, lo), one, hi), x_out + kept, id_out + kept);
+        SAMPI_FOUR
+        {
+            size_t at = i + (size_t)(SAMPI_W * k);
+            V(i) token = id ? V(loadi)(id + at) : step + V(alli)((uint32_t)base + (uint32_t)at);
+            kept += V(pack)(v[k], token, V(lt_and)(in[k], v[k], hi), x_out + kept, id_out + kept);
         }
     }
-    return kept;
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below, x_out + kept,
+                                       id_out + kept);
 }
 
 SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
@@ -2352,22 +2175,24 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
 {
     const V(f) lo = V(all)(floor);
     const V(i) step = V(loadi)(SAMPI_STEP);
-    size_t kept = 0;
-    for (size_t h = 0; h < m; h++) {
-        size_t i = (size_t)line[h] * SAMPI_LINE, end = n - i < SAMPI_LINE ? n : i + SAMPI_LINE;
+    size_t kept = 0, whole = m;
+    if (m && n % SAMPI_LINE && (size_t)line[m - 1] == n / SAMPI_LINE) whole--; /* a row's last line */
+    for (size_t h = 0; h < whole; h++) {
         V(ahead)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE, 0);
-        for (; i < end; i += SAMPI_W) {
-            V(f) v = V(next)(x + i, end - i);
+        SAMPI_UNROLL_4 for (size_t k = 0; k < SAMPI_LINE; k += SAMPI_W)
+        {
+            size_t i = (size_t)line[h] * SAMPI_LINE + k;
+            V(f) v = V(load)(x + i);
             kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
         }
     }
-    return kept;
+    return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
 }
 
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(t) count[2] = { V(none)(), V(none)() };
+    V(t) none = { 0 }, count[2] = { none, none };
     V(f) v[4];
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
@@ -2497,12 +2322,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
         sum = V(add_where)(sum, in, 0, V(loadq)(w + i));
         sum = V(add_where)(sum, in, 1, V(loadq)(w + i + half));
     }
-    if (i < n) {
-        V(m) in = V(ge)(V(tail)(x + i, n - i), lo);
-        sum = V(add_where)(sum, in, 0, V(tailq)(w + i, n - i));
-        if (n - i > half) sum = V(add_where)(sum, in, 1, V(tailq)(w + i + half, n - i - half));
-    }
-    return V(hsumq)(sum);
+    return V(hsumq)(sum) + sampi_mass_scalar(x + i, w + i, n - i, floor);
 }
 
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, bool with_above,
@@ -2510,16 +2330,18 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 {
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
     V(q) z = V(allq)(0), s = z, above = z, w[4], ws[4];
-    V(t) count = V(none)();
+    V(t) count = { 0 };
     V(f) x2[2], l[2];
+    V(m) in[2];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
         for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
+        for (int k = 0; k < 2; k++) in[k] = V(ge)(x2[k], lo);
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
         V(exact)(l, max, with_s, w, ws);
         SAMPI_FOUR z += w[k];
         if (with_s) SAMPI_FOUR s += ws[k];
-        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
+        if (with_above) SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, w[k]);
     }
     sums->n += V(total)(count);
     sums->z += V(hsumq)(z);
@@ -2530,14 +2352,10 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
-    if (with_s && with_above)
-        V(sums_as)(x, n, r, max, floor, true, true, sums);
-    else if (with_s)
-        V(sums_as)(x, n, r, max, floor, true, false, sums);
-    else if (with_above)
-        V(sums_as)(x, n, r, max, floor, false, true, sums);
+    if (with_s)
+        V(sums_as)(x, n, r, max, floor, true, with_above, sums);
     else
-        V(sums_as)(x, n, r, max, floor, false, false, sums);
+        V(sums_as)(x, n, r, max, floor, false, with_above, sums);
 }
 
 /* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
@@ -2591,11 +2409,9 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 
 #undef V
 #undef SAMPI_T
-#undef SAMPI_W
-#undef SAMPI_FUSED
-#endif /* SAMPI_PASS */
+#endif /* SAMPI_W */
 
-#if defined(SAMPI_ONCE) && !defined(SAMPI_PASS) && !defined(SAMPI_TWICE)
+#if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
 #define SAMPI_TWICE
 
 /* ================================================================================================ >>dispatch
