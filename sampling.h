@@ -477,8 +477,8 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
 /* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
-   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
-   kind. */
+   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
 /* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
@@ -1842,7 +1842,8 @@ SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     return SAMPI_SHUFFLE(low, high, 0, 1, 4, 5);
 }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))wasm_i64x2_mul((v128_t)(a << 32 >> 32), (v128_t)(b << 32 >> 32)); }
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b)
+    { return (V(q))wasm_i64x2_mul((v128_t)(a << 32 >> 32), (v128_t)(b << 32 >> 32)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
@@ -1903,8 +1904,10 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
     u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
     return (V(f))(u | (h & 0x8000) << 16);
 }
-SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
-SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
 #endif
 #endif
 
@@ -2018,7 +2021,8 @@ SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     SAMPI_UNROLL_8 for (int k = 0; k < ROWS; k++)
         SAMPI_UNROLL_4 for (int part = 0; part < SAMPI_LINE; part += 2 * PART)
     {
-        size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part), mate = at + 4 * SAMPI_LINE;
+        size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part),
+               mate = at + 4 * SAMPI_LINE;
         if (dtype == SAMP_F64)
             for (int h = 0; h < 2; h++) V(ahead)((const double *)x + at + 8 * h, SAMPI_FAR);
         if (dtype == SAMP_F64 && SAMPI_W == 16)
@@ -2055,7 +2059,8 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
         all = V(max)(all, v);
     }
     const char *rest = (const char *)x + whole * SAMPI_SIZE_OF(dtype);
-    float last = sampi_maxima_scalar(rest, dtype, mask ? mask + whole / 32 : NULL, n - whole, line), max = V(hmax)(all);
+    float last = sampi_maxima_scalar(rest, dtype, mask ? mask + whole / 32 : NULL, n - whole, line),
+          max = V(hmax)(all);
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
@@ -2166,8 +2171,8 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
             kept += V(pack)(v[k], token, V(lt_and)(in[k], v[k], hi), x_out + kept, id_out + kept);
         }
     }
-    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below, x_out + kept,
-                                       id_out + kept);
+    return kept + sampi_collect_scalar(x + i, id ? id + i : NULL, base + (int32_t)i, n - i, floor, below,
+                                       x_out + kept, id_out + kept);
 }
 
 SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
@@ -5925,9 +5930,9 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
    samp_clone has three ways: custom samplers by the user, chains by their members, all others by their bytes. A clone
    is nobody's member, has a serial of its own and no workspace; all else that decides a token is the same. */
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
-   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
+/* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
+   else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
+   but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
 static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
@@ -8473,9 +8478,12 @@ static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
     r->head = n < r->cap ? n : 0;
 }
 
-/* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
-   work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
-   source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
+/* More than any generation draws. An error after a draw goes through all of them again (sampi_restore_state), seconds
+   for so many: forged bytes must not make that years. */
+#define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
+
+/* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
+   time, when the next is wanted: after a multiple of 624 `next` is still 624. */
 static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
 {
     uint64_t drawn = sampi_io_int(io, mt->drawn, 8);
