@@ -54,6 +54,7 @@
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
+                                   (AVX-512 needs AVX2's)
        SAMP_SELF_INCLUDE           this file's name, "sampling.h" with its quotes, if you call it something else: it
                                    compiles the kernels by including itself
 
@@ -1633,30 +1634,32 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #ifdef SAMPI_W
 /* ================================================================================================= >>vectors
    The vocabulary: what a kernel says of vectors of SAMPI_W floats, an operation a line. This section and the next one
-   are compiled once per instruction set: the header includes itself with SAMPI_PASS set, and V(name) is then
-   sampi_name_avx512, say. Types: V(f) floats and V(i) unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q)
-   unsigned 64-bit integers, half as many; V(m) which of SAMPI_W lanes a comparison holds for; V(t) a count of these.
-   + - * / & | ~ << >> are the compiler's own. What the sets below leave out is shared, at the end. A new set is a
-   number, a switch and an #include before this section, its operations here, and a line of SAMPI_KERNEL_TABLE.
+   are compiled once per instruction set: the header includes itself with SAMPI_W set, and V(name) is then
+   sampi_name_avx512, say. At most one set has four lanes, and one each eight and 16. Types: V(f) floats and V(i)
+   unsigned 32-bit integers, SAMPI_W of each; V(d) doubles, V(q) unsigned 64-bit integers, half as many; V(m) which of
+   SAMPI_W lanes a comparison holds for; V(t) a count of these. + - * / & | ~ << >> are the compiler's own. What the
+   sets below leave out is shared, at the end. A new set is a switch in >>impl, its name and its operations here, and
+   a line of SAMPI_KERNEL_TABLE.
 
-     all alli alld allq   the same in every lane            load loadi loadq store storeq   at any alignment
-     tail taili tailq     the first n lanes, n <= all of them; -infinity, 0 and 0 behind
+     all alli alld allq   the same in every lane            load loadi loadd loadq store storeq   at any alignment
      max min maxd         fma fmad: a * b + c, in one step where SAMPI_FUSED, else product and sum apart
      ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
-     none tally total     a count: of nothing, with those that it holds for, as a number
+     tally total          a count: with those that it holds for, as a number; { 0 } is that of nothing
      widen narrow         a half as doubles; two halves as floats
      trunc                to an integer; from 2^31 on the upper bit is set
-     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up
+     chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
+                          what sra, the shift of a negative number (even: the product of every other lane), is for
      hmax hsum hsumq      over the lanes; pairs: sums of neighbours in 64 bits
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
-     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit: what
-                          u16, f16, allowed, eight and join are for
-     parts                line i in SAMPI_PARTS vectors, whose order does not matter; with 16 lanes halves of lines i
-                          and i + 4 side by side
-     columns              the maximum of each of SAMPI_ROWS vectors; with 16 lanes of each half */
+     row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
+                          and allowed are for that); with 16 lanes eight from i and eight from j
+     parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
+                          halves and of line j in the upper ones
+     fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
+                          lanes, of each half) */
 
 #if SAMPI_W == 16
 #define V(name) sampi_##name##_avx512
@@ -1692,12 +1695,12 @@ typedef int32_t V(m) __attribute__((vector_size(4 * SAMPI_W)));
 typedef V(i) V(t);
 #endif
 
-SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* nothing added would make -0 another */
+SAMPI_OP V(f) V(all)(float x) { return x - SAMPI_VECTOR(V(f), 0); } /* + 0 would lose the sign of -0 */
 SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
 SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
 
-#if SAMPI_W == 16
+#if SAMPI_W == 16 /* avx512 */
 /* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so the forms with a mask stand here, and it is
    full. It costs nothing: compilers drop it. */
 
@@ -1744,6 +1747,13 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
     const uint8_t *allowed = (const uint8_t *)mask;
     return mask ? V(select)((V(m))(allowed[i / 8] | allowed[j / 8] << 8), v, V(all)(-INFINITY)) : v;
 }
+SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j, V(f) *a, V(f) *b)
+{
+    bool whole = mask || dtype == SAMP_F64; /* where a load is dear: else the loads spare the shuffles */
+    V(f) one = V(row)(x, dtype, mask, i, whole ? i + 8 : j), two = V(row)(x, dtype, mask, whole ? j : i + 8, j + 8);
+    *a = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0x44) : one;
+    *b = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0xEE) : two;
+}
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
     { return V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b)); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
@@ -1751,7 +1761,7 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88), _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD)); }
 
-#elif SAMPI_W == 8
+#elif SAMPI_W == 8 /* avx2 */
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm256_max_ps(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm256_min_ps(a, b); }
@@ -1795,7 +1805,7 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
-#elif SAMPI_SSE2
+#elif SAMPI_SSE2 /* sse2 */
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm_max_ps(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm_min_ps(a, b); }
@@ -1809,7 +1819,7 @@ SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))_mm_mul_epu32((__m128i)a, (
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
 
-#elif SAMPI_NEON
+#elif SAMPI_NEON /* neon */
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return vmaxq_f32(a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
@@ -1827,7 +1837,7 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { (void)a, (void)b; return vdupq_n_s32(0)
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 
-#elif SAMPI_WASM
+#elif SAMPI_WASM /* wasm */
 
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
@@ -1972,6 +1982,11 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
         v = V(load)((const float *)x + i);
     return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
 }
+SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j, V(f) * a, V(f) * b)
+{
+    *a = V(row)(x, dtype, mask, i, j);
+    *b = V(row)(x, dtype, mask, i + SAMPI_W, j);
+}
 #endif
 
 /* ================================================================================================== >>passes
@@ -1982,9 +1997,9 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
    there. */
 
 /* A row's end, filled up with masked elements (-infinity): that is much code, so it is called. */
-SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room)
+SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, size_t left, float *room, size_t all)
 {
-    for (size_t at = 0; at < 4 * SAMPI_W; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
+    for (size_t at = 0; at < all; at += SAMPI_W) V(store)(room + at, V(all)(-INFINITY));
     memcpy(room, x, left * sizeof *x);
     return room;
 }
@@ -1993,7 +2008,7 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
-    if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room);
+    if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room, 4 * SAMPI_W);
     SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
 }
 
@@ -2016,30 +2031,25 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 /* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    enum { ROWS = SAMPI_W == 4 ? 4 : 8, PART = ROWS };
-    V(f) v[ROWS], a, b;
-    SAMPI_UNROLL_8 for (int k = 0; k < ROWS; k++)
-        SAMPI_UNROLL_4 for (int part = 0; part < SAMPI_LINE; part += 2 * PART)
+    enum { rows = SAMPI_W == 4 ? 4 : 8, wide = rows }; /* vectors at the end, and lanes of a line in one */
+    V(f) v[rows], a, b;
+    SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
+        SAMPI_UNROLL_4 for (int part = 0; part < SAMPI_LINE; part += 2 * wide)
     {
         size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part),
                mate = at + 4 * SAMPI_LINE;
-        if (dtype == SAMP_F64)
-            for (int h = 0; h < 2; h++) V(ahead)((const double *)x + at + 8 * h, SAMPI_FAR);
-        if (dtype == SAMP_F64 && SAMPI_W == 16)
-            for (int h = 0; h < 2; h++) V(ahead)((const double *)x + mate + 8 * h, SAMPI_FAR);
         if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
             V(i) both = (V(i))V(row)(x, SAMP_F32, NULL, at / 2, mate / 2);
             a = (V(f))(both << 16);
             b = (V(f))(both & V(alli)(0xFFFF0000u));
         } else {
-            a = V(row)(x, dtype, mask, at, mate);
-            b = V(row)(x, dtype, mask, at + PART, mate + PART);
+            V(parts)(x, dtype, mask, at, mate, &a, &b);
         }
         *nan |= V(unord)(a, b);
         v[k] = part ? V(max)(v[k], V(max)(a, b)) : V(max)(a, b);
     }
-    SAMPI_UNROLL_8 for (int k = 0; k < ROWS / 2; k++) v[k] = V(fold1)(v[2 * k], v[2 * k + 1]);
-    SAMPI_UNROLL_8 for (int k = 0; k < ROWS / 4; k++) v[k] = V(fold2)(v[2 * k], v[2 * k + 1]);
+    SAMPI_UNROLL_8 for (int k = 0; k < rows / 2; k++) v[k] = V(fold1)(v[2 * k], v[2 * k + 1]);
+    SAMPI_UNROLL_8 for (int k = 0; k < rows / 4; k++) v[k] = V(fold2)(v[2 * k], v[2 * k + 1]);
     return V(fold3)(v[0], v[1]);
 }
 
@@ -2365,12 +2375,12 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
 
 /* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
    where q is 0: *far tells that there was one, and the sum is wrong. */
-SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, V(f) floor, bool *far)
+SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor, bool *far)
 {
     V(i) i4[4], seen = V(alli)(0), sum[2] = { seen, seen };
     V(f) v[4], t[4];
-    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
-        V(take)(x + i, n - i, 4, v);
+    for (size_t i = 0; i < SAMPI_TILE; i += 4 * SAMPI_W) {
+        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
         SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
         SAMPI_FOUR t[k] = V(stay)(v[k] * r);
         SAMPI_FOUR t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
@@ -2392,12 +2402,12 @@ SAMPI_OP uint64_t V(tile)(const float *x, size_t n, bool all, V(f) r, V(f) max, 
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(floor);
+    float room[SAMPI_TILE];
     bool far = floor > -FLT_MAX; /* once there was one, there will be more */
     for (size_t i = 0; i < n; i += SAMPI_TILE, tile++) {
-        size_t len = n - i < SAMPI_TILE ? n - i : SAMPI_TILE;
-        far |= len < SAMPI_TILE;
-        if (!far) *tile = V(tile)(x + i, SAMPI_TILE, true, vr, vmax, lo, &far);
-        if (far) *tile = V(tile)(x + i, len, false, vr, vmax, lo, &far);
+        const float *at = n - i < SAMPI_TILE ? V(pad)(x + i, n - i, room, SAMPI_TILE) : x + i;
+        if (!far) *tile = V(tile)(at, true, vr, vmax, lo, &far);
+        if (far) *tile = V(tile)(at, false, vr, vmax, lo, &far);
     }
 }
 

@@ -21,19 +21,12 @@ fast|scalar|sampi_count_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
 fast|avx2|V(lines)|no look for NaN|s/\*nan |= .*;//
-fast|sse2|V(lines)|a part dropped|s/V(max)(part\[p\], part\[p + 1\])/part[p]/
 fast|avx512|V(lines)|lines out of order|s/k >= 4 ? k + 4 : k/k >= 4 ? k + 4 : k ^ 1/
-fast|avx2|V(maxima_as)|the end is not filled up|s/i + j < n ? sampi_element(x, dtype, mask, i + j)/i + j + 1 < n ? sampi_element(x, dtype, mask, i + j)/
-fast|avx512|V(take)|the tail lacks its last element|s/more < SAMPI_W ? more : SAMPI_W/more < SAMPI_W ? more - (more > 0) : SAMPI_W/
-fast|sse2|V(pad)|the tail lacks its last vector|s/left > at ?/left > at + SAMPI_W ?/
 fast|avx512|V(sweep_add)|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
 fast|sse2|V(sweep_add)|half of the sums lost|s/z\[k % 2\] += p\[k\]/z[0] += k % 2 ? z[1] : p[k]/
 fast|avx2|V(widen_sum)|one sum twice|s/v\[0\] + v\[1\]/v[0] + v[0]/
 fast|avx512|V(moments)|squares of half the lanes|s/square\[k % 2\] = V(fma)/if (k < 2) square[k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
-fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(V(ge)(one, lo), one, hi)/V(lt_and)(V(ge)(one, lo), lo, one)/
-fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)i/(uint32_t)i/
-fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)end)/
 fast|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; k++) count/
 fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
@@ -41,38 +34,20 @@ fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
 math|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
 fast|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
-math|avx512|V(probs)|one half twice|s/e\[2 * k + 1\])/e[2 * k])/
-fast|avx2|V(mass)|the tail lacks its upper half|s/if (n - i > half)/if (n - i > half + 1)/
-fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
+math|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(tile)|> instead of >=|s/V(ge)(v\[k\], floor)/V(ge)(floor, v[k])/
-fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
 fast|avx2|V(scale)|masked elements are clamped|s/V(select)(V(ge)(v, low), l, v)/l/
-fast|avx512|V(tail)|the tail lacks its last element|s/V(first)(n)/V(first)(n - 1)/
-fast|avx512|V(taili)|the tail lacks its last id|s/V(first)(left)/V(first)(left - 1)/
-fast|avx512|V(chord)|a wrong shift|s/k >> 25/k >> 24/
-fast|avx512|V(columns)|lines out of order|s/v\[1\], 0x88)/v[1], 0x22)/; s/v\[1\], 0xDD)/v[1], 0x77)/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
 fast|avx512|V(widen)|one half twice|s/half ? high/half ? low/
-fast|avx512|V(parts)|half a line twice|s/i + 8 \* k/i/
-fast|avx2|V(first)|the tail lacks its last element|s/set1_epi32((int)left)/set1_epi32((int)left - 1)/
-fast|avx2|V(tailq)|the tail lacks its last weight|s/V(first)(left)/V(first)(left - 1)/
-fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
-fast|avx2|V(columns)|lines out of order|s/v\[1\], 0x20)/v[1], 0x30)/
 fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/
 fast|avx2|V(widen)|one half twice|s/half ? .* : _mm256_cast/half > 1 ? _mm256_extractf128_ps(v, 1) : _mm256_cast/
-fast|sse2|V(shift)|a power too large|s/V(alli)(158)/V(alli)(159)/
 fast|sse2|V(narrow)|one half twice|s/_mm_cvtpd_ps(b)/_mm_cvtpd_ps(a)/
-fast|sse2|V(columns)|lines out of order|s/0, 4, 1, 5/0, 5, 1, 4/
 fast|sse2|V(pack)|kept lanes are overwritten|s/n += in\[k\] != 0/n += in[k] == 0/
-fast|sse2|V(tail)|the tail lacks its last element|s/n > 2 ? p\[2\]/n > 3 ? p[2]/
 fast|neon|V(trunc)|signed, so that nothing is far|s/vcvtq_u32_f32(v)/(V(i))vcvtq_s32_f32(v)/
-fast|neon|V(chord)|a wrong shift|s/k >> 25/k >> 24/
-fast|neon|V(columns)|a line twice|s/v\[2\], v\[3\]/v[2], v[2]/
 fast|neon|V(fmad)|the sum is left out|s/vfmaq_f64(c, a, b)/vmulq_f64(a, b)/
 fast|generic|V(max)|the smaller one|s/a > b/a < b/
 fast|generic|V(trunc)|what is far is not marked|s/0x80000000u/0u/
-fast|generic|V(shift)|no end of the shift|s/ & (V(i))(n < 32)//
 fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
@@ -80,22 +55,45 @@ batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
 batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
 batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
-batch|avx2|V(fetch_as)|the row from its start|s/mask, at + i));/mask, i));/
-batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
 batch|avx512|V(maxima_as)|the mask's second half is not looked at|s/group \/ 32)/group \/ 64)/
 batch|avx2|V(allowed)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
-batch|avx2|V(row)|half of the f64 elements twice|s/x + i + SAMPI_W \/ 2)/x + i)/
 batch|avx2|V(row)|bf16 by a bit|s/<< 16/<< 15/
-batch|avx2|V(parts)|even elements of bf16 twice|s/both & V(alli)(0xFFFF0000u)/both << 16/
-batch|avx512|V(row)|the mask's words are not moved|s/mask + i \/ 8, 2/mask + i \/ 32 * 4, 2/
-batch|avx512|V(eight)|bf16 by a bit|s/h), 16/h), 15/
-batch|avx512|V(eight)|f16 and bf16 without their mask|s/mask ? _mm256_mask_mov_ps(none, in, v) ://
-batch|avx512|V(parts)|odd elements of bf16 with the even ones behind them|s/both & V(alli)(0xFFFF0000u)/both | V(alli)(1)/
 batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
 batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/
 batch|sse2|V(f16)|infinity is a number|s/ + (bias & special)//
 batch|sse2|V(u16)|four elements late|s/_mm_unpacklo_epi16/_mm_unpackhi_epi16/
 batch|neon|V(f16)|as bf16|s/vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))/(V(f))(V(u16)(p) << 16)/
+fast|sse2|V(lines)|a part dropped|s/V(max)(v\[k\], V(max)(a, b))/V(max)(a, b)/
+fast|avx2|V(maxima_as)|the rest is not filled up|s/n - whole, line)/n - whole - (n > whole), line)/
+batch|avx2|V(maxima_as)|the rest with the mask of the start|s/mask + whole \/ 32/mask/
+fast|avx512|V(take)|the tail is taken for whole|s/left < (size_t)(SAMPI_W \* count)/left < (size_t)(SAMPI_W * count - 1)/
+fast|sse2|V(pad)|the tail lacks its last element|s/left \* sizeof/(left - 1) * sizeof/
+fast|avx512|V(pad)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
+fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(in\[k\], v\[k\], hi)/V(lt_and)(in[k], lo, v[k])/
+fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
+fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
+fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - k))/
+fast|avx512|V(pick)|a row's last line is left out|s/m - whole/0/
+fast|avx2|V(mass)|the tail is left out|s/n - i, floor/0, floor/
+fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
+fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
+fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, room/
+fast|avx512|V(sra)|no shift|s/(__m512i)n)/(__m512i)(n >> 1))/
+fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
+fast|sse2|V(sra)|a power too large|s/V(alli)(158)/V(alli)(159)/
+fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
+fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
+fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
+fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
+fast|sse2|V(fold1)|lines out of order|s/0, 4, 1, 5/0, 5, 1, 4/
+fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
+batch|avx512|V(row)|the mask's second half is the first|s/allowed\[j \/ 8\]/allowed[i \/ 8]/
+batch|avx512|V(parts)|half a line twice|s/whole ? j : i + 8/whole ? i : i + 8/
+fast|avx512|V(parts)|half a line twice|s/i + 8 : j)/i + 8 : i)/
+batch|avx2|V(lines)|even elements of bf16 twice|s/both & V(alli)(0xFFFF0000u)/both << 16/
+batch|avx2|V(row)|half of the f64 elements twice|s/x + i + SAMPI_W \/ 2)/x + i)/
+batch|avx2|V(fetch_as)|the row from its start|s/mask, at + i, at/mask, i, at/
+batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
 END
 }
 
@@ -135,11 +133,10 @@ run() {
 }
 
 # The header with function $2 changed by $3. An operation, V(name) here, stands in its set's part of the vocabulary,
-# which begins with "#if SAMPI_PASS ==" or "#elif" and its name, or behind these parts.
+# which begins with a directive and its name as a comment, or before or behind these parts.
 change_function() {
     awk -v isa="$1" -v name="$2" '
-        /^#(if|elif) SAMPI_PASS == SAMPI_PASS_/ { part = tolower($NF); sub("sampi_pass_", "", part) }
-        /^#else \/\* generic/ { part = "generic" }
+        /^#(if|elif|else).*\/\* (avx512|avx2|sse2|neon|wasm|generic) \*\/$/ { part = $(NF - 1) }
         /^\/\* ---- vectors of four/ { part = "" }
         { line[NR] = $0; from[NR] = part }
         /^[A-Za-z]/ && !/;$/ {
