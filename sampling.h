@@ -49,7 +49,9 @@
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
-       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; used by constructors, samp_clone and samp_reserve only
+       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
+                                   object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
+                                   samp_reserve, and the first samp_sample of a size where nobody called that
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
@@ -66,8 +68,8 @@
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
 
-   THREADS. No globals but one atomic pointer to the kernels in use. Different samplers may be used by different
-   threads at once; one sampler by one at a time.
+   THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
+   number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
 
    DETERMINISM. Under SAMP_RNG_PHILOX (the default) the token is a function of (logits, chain with its state, seed,
    position) alone. Where arithmetic decides, it is defined to the last bit and does not depend on the order in which
@@ -250,7 +252,7 @@ typedef struct samp_params {
     int32_t dry_penalty_last_n;        /* -1; 0 = off, -1 = n_ctx_train */
     const char *const *dry_breakers;   /* strings, the last followed by NULL; NULL: "\n" ":" "\"" "*" */
     int32_t mirostat;                  /* 0; 0 = off, 1, 2: replaces truncation and dist */
-    float mirostat_tau;                /* 5, >= 0: the surprise to aim at, bits */
+    float mirostat_tau;                /* 5 in [0, FLT_MAX / 2]: the surprise to aim at, bits */
     float mirostat_eta;                /* 0.1, >= 0: the learning rate */
     float adaptive_target;             /* -1 in [0, 1]; < 0 = off: else adaptive_p selects, not dist */
     float adaptive_decay;              /* 0.9 in [0, 0.99] */
@@ -666,14 +668,15 @@ SAMP_API samp_sampler *samp_init_dist(uint64_t seed);
 /* samp_init_mirostat -- keep the surprise (bits) of the chosen tokens near tau. Estimates Zipf's exponent s from the
    m most likely tokens, s = sum t_i b_i / sum t_i^2, t_i = ln((i + 2) / (i + 1)), b_i = ln(p_i / p_i+1); keeps the
    first k = ((s - 1) 2^mu / (1 - N^-(s - 1)))^(1 / s) in order, N = n_vocab; draws; mu -= eta * (surprise - tau).
-     Range    n_vocab >= 1, m >= 2; tau, eta >= 0 and finite. mu starts at 2 tau.
+     Range    n_vocab >= 1, m >= 2; tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.
      Leaves   sorted = true, p of the tokens kept.   Draws  as dist.
      Source   Basu et al. 2020, "Mirostat"; llama.cpp. */
 SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m);
 
 /* samp_init_mirostat_v2 -- the same aim without the estimate: keep tokens with a surprise of at most mu bits (always
    the first in order); draw; mu -= eta * (surprise - tau), the surprise among the tokens kept.
-     Range    tau, eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.   Draws  as dist. */
+     Range    tau in [0, FLT_MAX / 2], eta >= 0 and finite. mu starts at 2 tau.   Leaves  p of the tokens kept.
+     Draws    as dist. */
 SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta);
 
 /* samp_init_adaptive_p -- select, preferring tokens whose probability is near a target that adapts to what was chosen
