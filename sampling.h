@@ -478,9 +478,9 @@ SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i);
    parameter, as in samp_params. A chain carries the first error of its members. */
 SAMP_API int samp_status(const samp_sampler *s, const char **field);
 
-/* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its members.
-   Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's
-   kind. */
+/* samp_set_rng -- choose the random source (and with MT19937 llama.cpp's arithmetic) of a sampler and all its
+   members. Starts the source at the seed, and mirostat's mu if it has overflowed in that arithmetic. SAMP_OK,
+   SAMP_E_NULL, SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
 /* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
