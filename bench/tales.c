@@ -892,5 +892,9 @@ int main(int argc, char **argv)
     }
     close_library(&lib);
     tales_free(&m);
+    if ((fflush(stdout) || ferror(stdout)) && result == 0) { /* a full disk */
+        perror("tales");
+        result = 1;
+    }
     return result;
 }

@@ -60,4 +60,5 @@ for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17
     if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
     [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
 done
+if [ -c /dev/full ] && tell --length 20 > /dev/full; then fail "a full disk is no error"; fi
 echo "demo: drafts, parallel stories and a sliding context tell the same stories"
