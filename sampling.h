@@ -2025,7 +2025,7 @@ SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
         size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part),
                mate = at + 4 * SAMPI_LINE;
         if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-            V(i) both = (V(i))V(row)(x, SAMP_F32, NULL, at / 2, mate / 2);
+            V(i) both = (V(i))V(row)((const uint16_t *)x + at, SAMP_F32, NULL, 0, 2 * SAMPI_LINE);
             a = (V(f))(both << 16);
             b = (V(f))(both & V(alli)(0xFFFF0000u));
         } else {
