@@ -1748,7 +1748,12 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
 {
     V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i, 0), sampi_row_avx2(x, dtype, NULL, j, 0));
     const uint8_t *allowed = (const uint8_t *)mask;
-    return mask ? V(select)((V(m))(allowed[i / 8] | allowed[j / 8] << 8), v, V(all)(-INFINITY)) : v;
+    if (dtype == SAMP_F32 && j == i + 8) v = _mm512_loadu_ps((const float *)x + i);
+    if (dtype == SAMP_F64) v = V(narrow)(_mm512_loadu_pd((const double *)x + i), _mm512_loadu_pd((const double *)x + j));
+    if (!mask) return v;
+    V(m) in = (V(m))(allowed[i / 8] | allowed[j / 8] << 8);
+    if (j == i + 8) memcpy(&in, allowed + i / 8, 2);
+    return V(select)(in, v, V(all)(-INFINITY));
 }
 SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j, V(f) *a, V(f) *b)
 {
@@ -2042,7 +2047,7 @@ SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
         size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part),
                mate = at + 4 * SAMPI_LINE;
         if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-            V(i) both = (V(i))V(row)(x, SAMP_F32, NULL, at / 2, mate / 2);
+            V(i) both = (V(i))V(row)((const uint16_t *)x + at, SAMP_F32, NULL, 0, 2 * SAMPI_LINE);
             a = (V(f))(both << 16);
             b = (V(f))(both & V(alli)(0xFFFF0000u));
         } else {
