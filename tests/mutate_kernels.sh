@@ -85,9 +85,9 @@ fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
 fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
 fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
-fast|sse2|V(fold1)|lines out of order|s/0, 4, 1, 5/0, 5, 1, 4/
+fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
-batch|avx512|V(row)|the mask is not moved|s/memcpy(&in, allowed + i \/ 8, 2)/memcpy(&in, allowed, 2)/
+batch|avx512|V(row)|the mask is not moved|s/memcpy(&in, allowed + i \/ 8, 2)/memcpy(\&in, allowed, 2)/
 batch|avx512|V(parts)|half a line twice|s/whole ? j : i + 8/whole ? i : i + 8/
 fast|avx512|V(parts)|half a line twice|s/i + 8 : j)/i + 8 : i)/
 batch|avx2|V(lines)|even elements of bf16 twice|s/both & V(alli)(0xFFFF0000u)/both << 16/
