@@ -1801,7 +1801,12 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p)); }
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* opaque: clang 14 would compare halves with halves, one by one */
+{
+    __m256 v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
+    SAMPI_OPAQUE(v);
+    return v;
+}
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
 {
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
