@@ -1886,7 +1886,13 @@ SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
 }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
-SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
+SAMPI_OP V(i) V(u16)(const uint16_t *p)
+{
+    typedef uint16_t halves __attribute__((vector_size(8)));
+    halves h;
+    memcpy(&h, p, sizeof h);
+    return __builtin_convertvector(h, V(i));
+}
 #endif
 
 /* ---- vectors of four ---- */
