@@ -260,7 +260,7 @@ test-gpu-full: $(GPU)/host $(GPU)/host_short
 
 # a program, and where it is to work
 $(GPU)/%.passed: $(GPU)/host $(GPU)/host_short
-	@SAMP_TEST_CASES=$${SAMP_TEST_CASES:-$(if $(SAMP_TEST_FULL),2000,300)} ./$(GPU)/$(basename $*) $(patsubst .%,%,$(suffix $*)) > $(GPU)/$*.log \
+	@SAMP_TEST_CASES=$${SAMP_TEST_CASES:-$(if $(SAMP_TEST_FULL),2000,150)} ./$(GPU)/$(basename $*) $(patsubst .%,%,$(suffix $*)) > $(GPU)/$*.log \
 	  || { cat $(GPU)/$*.log; exit 1; }
 	@echo "== test_gpu $*: $$(sed -n 's/^  random batches: //p' $(GPU)/$*.log)"
 	@touch $@
