@@ -128,8 +128,13 @@ $(B)/%.checked: $(B)/%
 	@echo "== $* (sanitizers)"
 	@touch $@
 
-## test-valgrind: all tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
-test-valgrind: $(TESTS:%=$(B)/%.valgrind)
+VALGRIND_LONG := test_operator test_math test_reference test_stats
+
+## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
+test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
+
+## test-valgrind-long: those that are mostly arithmetic and take minutes there
+test-valgrind-long: $(VALGRIND_LONG:%=$(B)/%.valgrind)
 
 $(B)/%.valgrind: $(B)/%
 	@SAMP_TEST_QUICK=1 valgrind -q --error-exitcode=9 --leak-check=full ./$< > $(B)/$*.vg 2>&1 || { tail -n 60 $(B)/$*.vg; exit 1; }
@@ -190,7 +195,7 @@ parity-small: | $(B)
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
       test-flags parity-small fuzz-regress test-namespace test-readme toc budget-code
-CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-fast-long parity
+CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -402,5 +407,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind parity parity-small ci ci-long bench \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
