@@ -1749,8 +1749,9 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
     V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i, 0), sampi_row_avx2(x, dtype, NULL, j, 0));
     const uint8_t *allowed = (const uint8_t *)mask;
     if (dtype == SAMP_F32 && j == i + 8) v = _mm512_loadu_ps((const float *)x + i);
-    if (dtype == SAMP_F64) v = V(narrow)(_mm512_loadu_pd((const double *)x + i), _mm512_loadu_pd((const double *)x +
-    j)); if (!mask) return v;
+    const double *wide = (const double *)x;
+    if (dtype == SAMP_F64) v = V(narrow)(_mm512_loadu_pd(wide + i), _mm512_loadu_pd(wide + j));
+    if (!mask) return v;
     V(m) in = (V(m))(allowed[i / 8] | allowed[j / 8] << 8);
     if (j == i + 8) memcpy(&in, allowed + i / 8, 2);
     return V(select)(in, v, V(all)(-INFINITY));
