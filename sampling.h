@@ -5382,12 +5382,6 @@ static sampi_kind sampi_selector_of(const samp_params *p)
    to samp_check_params, then to sampi_add_steps. Names and letters stand in the rows of the table, so a new sampler
    can be ordered as soon as it has a row. All of this only reads the parameters. */
 
-/* Neither of the two ends with a 0: both are pieces of longer texts. */
-static bool sampi_same(const char *text, size_t n, const char *name, size_t n_name)
-{
-    return n == n_name && !memcmp(text, name, n);
-}
-
 /* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
 static sampi_kind sampi_step_named(const char *text, size_t n)
 {
@@ -5395,7 +5389,7 @@ static sampi_kind sampi_step_named(const char *text, size_t n)
         const char *name = sampi_traits_of((sampi_kind)kind)->step;
         while (*name) {
             size_t n_name = strcspn(name, ";");
-            if (sampi_same(text, n, name, n_name)) return (sampi_kind)kind;
+            if (n == n_name && !memcmp(text, name, n)) return (sampi_kind)kind;
             name += n_name + (name[n_name] == ';');
         }
     }
@@ -5841,30 +5835,27 @@ static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, i
     return NULL;
 }
 
-/* The tokens of a window, the oldest first, to a sampler's accept: its window may have another length, and what it
-   derives from it (counts) is right at once. */
-static void sampi_accept_window(sampi_sampler *s, const sampi_ring *ring, const samp_token *token)
+/* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL) what the chain has
+   accepted. Through accept, since the new window may have another length, and what is derived from it (counts) is right
+   at once. */
+static void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
+                                   const sampi_sampler *chain)
 {
+    const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
+    if (!ring) ring = &chain->u.chain.ring;
     for (uint32_t back = ring->size; back-- > 0;)
         sampi_traits_of(s->kind)->hooks->accept(s, sampi_ring_at(ring, token, back));
 }
 
-/* From the old window; without one, from what the chain has accepted. */
 static void sampi_penalties_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
-    if (old)
-        sampi_accept_window(s, &old->u.penalties.ring, (const samp_token *)sampi_part(old, 0));
-    else
-        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+    sampi_take_over_window(s, old, old ? &old->u.penalties.ring : NULL, chain);
 }
 
-/* As penalties; the new breakers apply to the old tokens too. */
+/* The new breakers apply to the old tokens too. */
 static void sampi_dry_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
-    if (old)
-        sampi_accept_window(s, &old->u.dry.ring, (const samp_token *)sampi_part(old, 0));
-    else
-        sampi_accept_window(s, &chain->u.chain.ring, chain->u.chain.prev);
+    sampi_take_over_window(s, old, old ? &old->u.dry.ring : NULL, chain);
 }
 
 /* llama.cpp's mu may overflow, ours is always a number: one that is none begins anew. */

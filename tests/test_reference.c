@@ -352,37 +352,44 @@ static void test_top_p(void **state)
     finish("top_p");
 }
 
+/* What is left of an array whose cut is at a logit, with the error of `cut` in units of `scale`: all that reach it, but
+   at least min_keep, which are a prefix in order. p is not written. */
+static void expect_kept_above(real cut, real scale, size_t min_keep)
+{
+    static real l[N_MAX];
+    size_t want = 0;
+    for (size_t j = 0; j < ref.n; j++) l[j] = (real)ref.t[j].logit;
+    while (want < ref.n && l[want] >= cut) want++;
+    want = clip(want, 1, ref.n);
+    if (min_keep > ref.n) min_keep = ref.n;
+    if (want < min_keep) {
+        want = min_keep;
+        expect_prefix();
+    } else if (cur.sorted) {
+        expect_prefix();
+    } else {
+        expect_prefix_set();
+    }
+    expect_p_untouched();
+    expect_count(cur.size, want, l, cut, scale);
+}
+
 static void test_min_p(void **state)
 {
     source rng = source_stream(5);
-    static real l[N_MAX];
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
         float p = below(&rng, 20) ? make_p(&rng) : 0;
-        size_t min_keep = make_min_keep(&rng), want = 0;
+        size_t min_keep = make_min_keep(&rng);
         apply_once(samp_init_min_p(p, min_keep));
         if (p == 0) {
             expect_unchanged();
             continue;
         }
-        real cut = (real)ref.t[0].logit + logl((real)p), scale;
-        for (size_t j = 0; j < ref.n; j++) l[j] = (real)ref.t[j].logit;
-        while (want < ref.n && l[want] >= cut) want++;
-        want = clip(want, 1, ref.n);
-        if (min_keep > ref.n) min_keep = ref.n;
-        if (want < min_keep) {
-            want = min_keep;
-            expect_prefix();
-        } else if (cur.sorted) {
-            expect_prefix();
-        } else {
-            expect_prefix_set();
-        }
-        expect_p_untouched();
-        scale = fabsl(ref.t[0].logit) + fabsl(logl((real)p));
-        expect_count(cur.size, want, l, cut, scale);
+        real top = (real)ref.t[0].logit, down = logl((real)p);
+        expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
     }
     finish("min_p");
 }
@@ -391,34 +398,20 @@ static void test_min_p(void **state)
 static void test_top_a(void **state)
 {
     source rng = source_stream(61);
-    static real l[N_MAX];
     (void)state;
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
         float share = below(&rng, 20) ? make_p(&rng) : 0;
-        size_t min_keep = make_min_keep(&rng), want = 0;
+        size_t min_keep = make_min_keep(&rng);
         apply_once(samp_init_top_a(share, min_keep));
         if (share == 0) {
             expect_unchanged();
             continue;
         }
+        real top = (real)ref.t[0].logit;
         real down = logl((real)share) - logl((real)ref.z / (real)((uint64_t)1 << 40));
-        real cut = (real)ref.t[0].logit + down;
-        for (size_t j = 0; j < ref.n; j++) l[j] = (real)ref.t[j].logit;
-        while (want < ref.n && l[want] >= cut) want++;
-        want = clip(want, 1, ref.n);
-        if (min_keep > ref.n) min_keep = ref.n;
-        if (want < min_keep) {
-            want = min_keep;
-            expect_prefix();
-        } else if (cur.sorted) {
-            expect_prefix();
-        } else {
-            expect_prefix_set();
-        }
-        expect_p_untouched();
-        expect_count(cur.size, want, l, cut, fabsl(ref.t[0].logit) + fabsl(down));
+        expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
     }
     finish("top_a");
 }
