@@ -997,6 +997,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 /* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 
+/* What runs once for a chain, or less: small rather than fast. */
+#define SAMPI_COLD __attribute__((cold))
+
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
 #if defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
@@ -3332,7 +3335,7 @@ static void sampi_reset_state(sampi_sampler *s)
 
 /* A record with every field at its default: what each constructor, and a record from samp_params, begins with. A
    field that samp_params has not, or a constructor does not take, stays so. */
-static sampi_sampler sampi_blank(sampi_kind kind)
+static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
 {
     sampi_sampler t;
     memset(&t, 0, sizeof t);
@@ -3392,7 +3395,7 @@ static const samp_sampler_i *sampi_builtin(void);
 /* The record t moves to the heap: one block with its parts behind it, the only allocation in making one. A record
    with an error becomes a sampler too, one that carries it and has no parts. NULL: no memory. Chains and clones of
    custom samplers come here directly, for they have nothing to prepare. */
-static samp_sampler *sampi_new(const sampi_sampler *t)
+static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     size_t size = sampi_round_up(sizeof *t), part[4];
@@ -4957,7 +4960,7 @@ static void sampi_put(sampi_text *t, const char *text)
 }
 
 /* Digits come out from the last one, so they are turned around; 2^64 has 20. */
-static void sampi_put_u64(sampi_text *t, uint64_t x)
+static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 {
     char digit[20];
     int n = 0;
@@ -5040,7 +5043,7 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 
 /* One sampler, or the members of a chain with " -> " between; chains in chains are in brackets. '?' off, '!'
    error: then the name alone, and samp_status tells the rest. */
-static void sampi_describe(const sampi_sampler *s, sampi_text *t)
+static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
 {
     if (sampi_is_chain(s)) {
         for (int32_t i = 0; i < s->u.chain.n; i++) {
@@ -5059,7 +5062,7 @@ static void sampi_describe(const sampi_sampler *s, sampi_text *t)
 
 /* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
    empty chain is "logits" alone. */
-SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size)
+SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
 {
     sampi_text t = { buf, size, 0 };
     if (!s || (!buf && size)) return SAMP_E_NULL;
@@ -5074,7 +5077,7 @@ SAMP_API int samp_version(void) { return SAMP_VERSION; }
 
 /* From the same list as the enum, so no status can lack its text. A positive number is a count, as samp_verify's,
    and no error: "ok". */
-SAMP_API const char *samp_strerror(int status)
+SAMP_API SAMPI_COLD const char *samp_strerror(int status)
 {
     switch (status) {
 #define SAMPI_STATUS_TEXT(name, value, text)                                                                         \
@@ -5100,7 +5103,7 @@ SAMP_API const char *samp_strerror(int status)
 
 /* Each entry, in order, as the first bad one decides. +infinity is SAMP_E_NAN like NaN: no number to add. Masking
    by -infinity is what the sampler is for. */
-static void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 {
     const samp_logit_bias *bias = t->u.bias.from;
     int32_t n = t->u.bias.n, n_vocab = t->u.bias.n_vocab;
@@ -5128,7 +5131,7 @@ static void sampi_penalties_prepare(sampi_sampler *t, bool make)
 /* The window is the smaller of last_n and n_ctx_train; what is off needs neither breakers nor a vocabulary. Each
    breaker has a tail for each of its proper suffixes (sampi_dry_build fills them), and heads are counted by a walk
    over the vocabulary, only if a sampler is to be made. */
-static void sampi_dry_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
 {
     const char *const *breaker = t->u.dry.from;
     if (t->u.dry.last_n < 0 || t->u.dry.last_n > t->u.dry.n_ctx_train) t->u.dry.last_n = t->u.dry.n_ctx_train;
@@ -5157,7 +5160,7 @@ static void sampi_dry_prepare(sampi_sampler *t, bool make)
    chain takes it. Chains from parameters don't come here: sampi_from_params fills the same records. */
 
 /* The list is borrowed until sampi_init is through: prepare checks it, build copies it. */
-SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const samp_logit_bias *bias)
 {
     sampi_sampler t = sampi_blank(SAMPI_LOGIT_BIAS);
     t.u.bias.n_vocab = n_vocab;
@@ -5166,7 +5169,7 @@ SAMP_API samp_sampler *samp_init_logit_bias(int32_t n_vocab, int32_t n, const sa
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float freq, float present)
 {
     sampi_sampler t = sampi_blank(SAMPI_PENALTIES);
     t.u.penalties.last_n = last_n;
@@ -5178,9 +5181,9 @@ SAMP_API samp_sampler *samp_init_penalties(int32_t last_n, float repeat, float f
 
 /* Breakers are read while it is made, and not kept: what is kept is their tokens. last_n and n_ctx_train become
    one number, the window (sampi_dry_prepare). */
-SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier, float base,
-                                     int32_t allowed_length, int32_t last_n, const char *const *breakers,
-                                     size_t n_breakers)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_train, float multiplier,
+                                                float base, int32_t allowed_length, int32_t last_n,
+                                                const char *const *breakers, size_t n_breakers)
 {
     sampi_sampler t = sampi_blank(SAMPI_DRY);
     t.u.dry.vocab = vocab;
@@ -5194,14 +5197,14 @@ SAMP_API samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t n_ctx_trai
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_top_n_sigma(float n)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
     t.u.sigma.n = n;
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_top_k(int32_t k)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_top_k(int32_t k)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_K);
     t.u.top_k.k = k;
@@ -5209,7 +5212,7 @@ SAMP_API samp_sampler *samp_init_top_k(int32_t k)
 }
 
 /* All that cut by one number: what p means is the kind's business, and the record is the same. */
-static samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
+static SAMPI_COLD samp_sampler *sampi_init_cut(sampi_kind kind, float p, size_t min_keep)
 {
     sampi_sampler t = sampi_blank(kind);
     t.u.cut.p = p;
@@ -5230,7 +5233,7 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
 
 /* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
-SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(SAMPI_XTC);
     t.u.xtc.p = p;
@@ -5242,14 +5245,14 @@ SAMP_API samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, 
 
 /* A kind of its own beside temp_ext, so that samp_describe tells what the user has made; its range stays 0, its
    exponent 1. */
-SAMP_API samp_sampler *samp_init_temp(float temp)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
     t.u.temp.t = temp;
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_temp_ext(float temp, float delta, float exponent)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP_EXT);
     t.u.temp.t = temp;
@@ -5271,7 +5274,7 @@ SAMP_API samp_sampler *samp_init_greedy(void)
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
 {
     sampi_sampler t = sampi_blank(SAMPI_DIST);
     t.seed = seed;
@@ -5280,7 +5283,7 @@ SAMP_API samp_sampler *samp_init_dist(uint64_t seed)
 
 /* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
    on ids. */
-SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float tau, float eta, int32_t m)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT);
     t.u.mirostat.n_vocab = n_vocab;
@@ -5292,7 +5295,7 @@ SAMP_API samp_sampler *samp_init_mirostat(int32_t n_vocab, uint64_t seed, float 
 }
 
 /* Of the same record as version 1; n_vocab and m stay 0, and only the fingerprint has them. */
-SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta)
 {
     sampi_sampler t = sampi_blank(SAMPI_MIROSTAT_V2);
     t.u.mirostat.tau = tau;
@@ -5301,7 +5304,7 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
     return sampi_init(&t);
 }
 
-SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed)
 {
     sampi_sampler t = sampi_blank(SAMPI_ADAPTIVE_P);
     t.u.adaptive.target = target;
@@ -5312,7 +5315,7 @@ SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t 
 
 /* The only constructor that sets iface; sampi_new gives what has none the built-in one. The interface's contents
    are not copied: *iface is the caller's, and must stay. */
-SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
+SAMP_API SAMPI_COLD samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, iface && iface->apply, SAMP_E_NULL, iface ? "apply" : "iface");
@@ -5328,7 +5331,7 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx)
 /* The defaults of the table. All that is no field of a sampler is 0 or NULL, which is its default: the seed, the
    order, mirostat, Philox. Fields of several kinds (min_keep, temp) are written several times, with the same
    value. */
-SAMP_API samp_params samp_default_params(void)
+SAMP_API SAMPI_COLD samp_params samp_default_params(void)
 {
     samp_params p;
     memset(&p, 0, sizeof p);
@@ -5341,7 +5344,7 @@ SAMP_API samp_params samp_default_params(void)
 /* The record of a kind, as the parameters have it: not yet checked, so that nobody may use it but sampi_prepare
    and sampi_is_off. Lists of the parameters are borrowed until sampi_new has copied them. For samp_check_params,
    for each step of a chain, and for the default order, which asks what is on. */
-static sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
+static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_kind kind)
 {
     static const char *const usual_breakers[] = { "\n", ":", "\"", "*" };
     sampi_sampler t = sampi_blank(kind);
@@ -5383,7 +5386,7 @@ static sampi_kind sampi_selector_of(const samp_params *p)
    can be ordered as soon as it has a row. All of this only reads the parameters. */
 
 /* The kind that goes by this name in an order, or SAMPI_N_KINDS: none. A row has its names with ';' between. */
-static sampi_kind sampi_step_named(const char *text, size_t n)
+static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
         const char *name = sampi_traits_of((sampi_kind)kind)->step;
@@ -5414,7 +5417,7 @@ typedef struct sampi_steps {
 } sampi_steps;
 
 /* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
-static sampi_steps sampi_steps_of(const samp_params *p)
+static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
     if (p->order)
@@ -5424,7 +5427,7 @@ static sampi_steps sampi_steps_of(const samp_params *p)
 
 /* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
    parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
-static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
+static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
@@ -5439,7 +5442,7 @@ static bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 /* The next step of an order; false: there is none. What it names may be SAMPI_N_KINDS: nothing that is known. Then
    the walk must end, for an empty name at the end of the text would come again for ever; samp_check_params stops
    there, and sampi_add_steps gets orders that have been checked. */
-static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
+static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 {
     const char *text = steps->text;
     if (!text) return sampi_next_default_step(steps, kind);
@@ -5460,7 +5463,7 @@ static bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
-SAMP_API int samp_check_params(const samp_params *p, const char **field)
+SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **field)
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
@@ -5486,7 +5489,7 @@ SAMP_API int samp_check_params(const samp_params *p, const char **field)
 
 /* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
    says so. */
-static int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
 {
     sampi_sampler t = sampi_from_params(p, kind);
     return samp_chain_add(chain, sampi_init(&t));
@@ -5507,7 +5510,7 @@ static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
    members. */
-SAMP_API samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5706,7 +5709,7 @@ SAMP_API void samp_reset(samp_sampler *sampler)
 
 /* The user's free gets a whole sampler, so it is called first. A built-in iface has none: parts lie in the block,
    and a chain's members and arrays are freed here. */
-SAMP_API void samp_free(samp_sampler *sampler)
+SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return;
@@ -5733,7 +5736,7 @@ static const samp_sampler_i *sampi_builtin(void)
 
 /* Its prev is an allocation of its own, since samp_set_n_prev may replace it; that is why an empty chain needs
    two. */
-SAMP_API samp_sampler *samp_chain_init(void)
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_init(void)
 {
     sampi_sampler t = sampi_blank(SAMPI_CHAIN);
     samp_sampler *chain = sampi_new(&t);
@@ -5755,7 +5758,7 @@ static int sampi_chain_error(sampi_sampler *c, int status, const char *field)
 /* Put s at the end, as it is: random source and errors are the caller's business. Frees it if there is no memory,
    for a chain owns what it was given. For samp_chain_add and for cloning, which must not touch what a member
    carries along. */
-static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
+static SAMPI_COLD int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 {
     if (c->u.chain.n == c->u.chain.cap) {
         int32_t cap = c->u.chain.cap ? 2 * c->u.chain.cap : 16;
@@ -5777,7 +5780,7 @@ static int sampi_chain_push(sampi_sampler *c, sampi_sampler *s)
 /* A sampler that is refused without being in a chain is freed when `chain` is none, since the caller has given it
    away; one that has an owner, or contains this chain, is somebody's still, and nothing happens to it. The random
    source is set only if it differs, as samp_set_rng would put the position back. */
-SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
+SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sampler)
 {
     sampi_sampler *c = (sampi_sampler *)chain, *s = (sampi_sampler *)sampler;
     for (const sampi_sampler *o = c; s && o; o = o->owner)
@@ -5809,7 +5812,7 @@ SAMP_API int32_t samp_chain_n(const samp_sampler *chain)
 }
 
 /* The order of the others stays. Both are edited: the chain through its former member's owner, before that is cut. */
-SAMP_API samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t i)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
     samp_sampler *s = samp_chain_get(chain, i);
@@ -5838,8 +5841,8 @@ static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, i
 /* A window goes on: the old one's, the oldest token first; without an old sampler (its ring NULL) what the chain has
    accepted. Through accept, since the new window may have another length, and what is derived from it (counts) is right
    at once. */
-static void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
-                                   const sampi_sampler *chain)
+static SAMPI_COLD void sampi_take_over_window(sampi_sampler *s, const sampi_sampler *old, const sampi_ring *ring,
+                                              const sampi_sampler *chain)
 {
     const samp_token *token = ring ? (const samp_token *)sampi_part(old, 0) : chain->u.chain.prev;
     if (!ring) ring = &chain->u.chain.ring;
@@ -5867,7 +5870,8 @@ static void sampi_mend_mu(sampi_sampler *s)
 
 /* mu goes on from where it is, and a new tau pulls it along. Tokens alone could not tell it, so without an old
    sampler of the same version it starts anew. */
-static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                const sampi_sampler *chain)
 {
     (void)chain;
     if (old) s->now = old->now;
@@ -5875,7 +5879,8 @@ static void sampi_mirostat_take_over(sampi_sampler *s, const sampi_sampler *old,
 }
 
 /* The average, and the selection that is not accepted yet. */
-static void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_sampler *old,
+                                                  const sampi_sampler *chain)
 {
     (void)chain;
     if (!old || old->u.adaptive.target < 0.0f) return; /* plain dist has no average */
@@ -5898,7 +5903,7 @@ static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sa
 
 /* After an error nothing has changed, for only `fresh` was written until the members are swapped. Position, prev,
    counts and workspace are the chain's own and stay. The old members are freed with `fresh`. */
-SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
+SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params *params)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
@@ -5929,7 +5934,8 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params)
 
 /* Rows are independent: one that fails does not stop the others, and is left as it was. No chain with an error is
    put into a row. */
-SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status)
+SAMP_API SAMPI_COLD int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows,
+                                               int *status)
 {
     int first = n_rows && (!rows || !params) ? SAMP_E_NULL : SAMP_OK;
     for (size_t r = 0; r < n_rows && rows && params; r++) {
@@ -5954,7 +5960,7 @@ SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *para
 /* By the user's clone, which returns a sampler of its own making: what the chain had set it to is for us to copy, or
    else it would not be the equal that a state asks for. Without one, a sampler whose ctx is NULL has nothing to copy
    but its iface; any other becomes one that carries SAMP_E_UNSUPPORTED, which a chain with it carries too. */
-static samp_sampler *sampi_clone_custom(const sampi_sampler *s)
+static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
@@ -5996,7 +6002,7 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
 
 /* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
    way. */
-SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
+SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return NULL;
@@ -6015,7 +6021,7 @@ SAMP_API samp_sampler *samp_clone(const samp_sampler *sampler)
 }
 
 /* Members' errors are found by looking, not copied: one that is removed takes its error along. */
-SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
+SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **field)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
@@ -6026,7 +6032,7 @@ SAMP_API int samp_status(const samp_sampler *sampler, const char **field)
 }
 
 /* All members, chains in chains too. The parts have room for an mt19937 already, so nothing can fail half way. */
-SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
+SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s) return SAMP_E_NULL;
@@ -6041,7 +6047,7 @@ SAMP_API int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 }
 
 /* From the last member on, since that is usually the one that selects. */
-SAMP_API uint64_t samp_get_seed(const samp_sampler *sampler)
+SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     if (!s) return 0;
@@ -6082,7 +6088,7 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
 
 /* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
    chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
-SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n)
+SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
     if (!c) return SAMP_E_NULL;
@@ -8390,7 +8396,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
 }
 
 /* The settings hook of logit_bias: the entries, behind their number, which is a field. */
-static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const samp_logit_bias *bias = (const samp_logit_bias *)sampi_part(s, 0);
     for (int32_t i = 0; i < s->u.bias.n; i++) {
@@ -8400,7 +8406,7 @@ static void sampi_logit_bias_settings(const sampi_sampler *s, uint64_t *hash)
 }
 /* The breakers as the vocabulary spells them: the strings are not there any more, and another vocabulary makes
    other tokens of them, with which a saved window would mean something else. */
-static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_tail *tail = (const sampi_tail *)sampi_part(s, 3);
     const sampi_head *head = sampi_dry_head(s);
@@ -8417,7 +8423,7 @@ static void sampi_dry_settings(const sampi_sampler *s, uint64_t *hash)
 static void sampi_settings(const sampi_sampler *s, uint64_t *hash);
 
 /* Every member's settings, in order, and how many tokens prev may hold. */
-static void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_chain_settings(const sampi_sampler *s, uint64_t *hash)
 {
     sampi_mix(hash, s->u.chain.ring.cap);
     sampi_mix(hash, (uint32_t)s->u.chain.n);
@@ -8485,7 +8491,7 @@ static void sampi_io_float(sampi_io *io, float *x, float lo, float hi)
 
 /* A window of tokens: how many, then the oldest first, so the bytes don't tell where in the ring the tokens stood.
    Loaded they stand from 0 on. Of penalties, dry and chains. */
-static void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
+static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *token)
 {
     uint32_t n = (uint32_t)sampi_io_int(io, r->size, 4);
     io->bad |= n > r->cap;
@@ -8522,7 +8528,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    of fields; a kind with nothing to tell has no hook. */
 
 /* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
-static void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
+static SAMPI_COLD void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
 {
     for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
         child += child + 1 < n && list[child].token < list[child + 1].token;
@@ -8555,7 +8561,7 @@ static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint
 }
 
 /* The counts are made again once the window is there: the list is part 1, which has room for a full window. */
-static void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 {
     samp_token *token = (samp_token *)sampi_part(s, 0);
     sampi_io_ring(io, &s->u.penalties.ring, token);
@@ -8571,14 +8577,14 @@ static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
    it, and what it gave is what goes on. */
-static void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_mirostat_state(sampi_sampler *s, sampi_io *io)
 {
     bool any = s->rng == SAMP_RNG_MT19937; /* llama.cpp's mu may overflow */
     sampi_io_float(io, &s->now.mu, any ? NAN : -FLT_MAX, FLT_MAX);
 }
 
 /* The average, whose total is never below 1, and the selection that waits for samp_accept. */
-static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 {
     if (s->u.adaptive.target < 0.0f) return; /* plain dist */
     sampi_io_float(io, &s->u.adaptive.sum, 0.0f, FLT_MAX);
@@ -8590,7 +8596,7 @@ static void sampi_adaptive_p_state(sampi_sampler *s, sampi_io *io)
 static void sampi_io_part(sampi_sampler *s, sampi_io *io);
 
 /* prev, then the members' parts, in order. How many there are is in the fingerprint. */
-static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.chain.ring, s->u.chain.prev);
     for (int32_t i = 0; i < s->u.chain.n && !io->bad; i++) sampi_io_part(s->u.chain.item[i], io);
@@ -8598,7 +8604,7 @@ static void sampi_chain_state(sampi_sampler *s, sampi_io *io)
 
 /* Nobody but its author knows what a custom sampler's context is, so one that has a context can't be saved or
    loaded. Asked for the whole chain, before any byte is looked at. */
-static bool sampi_can_keep(const sampi_sampler *s)
+static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
@@ -8607,7 +8613,7 @@ static bool sampi_can_keep(const sampi_sampler *s)
 
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
    name stands for the kind, whose number may change. */
-static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
+static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_mix_text(hash, traits->name);
@@ -8620,7 +8626,7 @@ static void sampi_settings(const sampi_sampler *s, uint64_t *hash)
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
    sampi_chain_state for each member. An mt19937 that is not in use is not stored: 2,504 bytes that decide nothing. */
-static void sampi_io_part(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
 {
     const sampi_traits *traits = sampi_traits_of(s->kind);
     sampi_io_u64(io, &s->position);
@@ -8638,7 +8644,7 @@ static uint64_t sampi_fingerprint(const sampi_sampler *s)
 
 /* All but the checksum. The head is compared before the part, so bytes of another sampler or version are never
    taken apart. */
-static void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
+static SAMPI_COLD void sampi_io_all(sampi_sampler *s, uint64_t fingerprint, sampi_io *io)
 {
     io->bad |= sampi_io_int(io, SAMPI_STATE_MAGIC, 4) != SAMPI_STATE_MAGIC;
     io->bad |= sampi_io_int(io, SAMPI_STATE_VERSION, 4) != SAMPI_STATE_VERSION;
@@ -8655,7 +8661,7 @@ static int sampi_state_status(const samp_sampler *s)
 }
 
 /* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
-SAMP_API size_t samp_state_size(const samp_sampler *s)
+SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
     sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
     if (sampi_state_status(s)) return 0;
@@ -8664,7 +8670,7 @@ SAMP_API size_t samp_state_size(const samp_sampler *s)
 }
 
 /* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
-SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
+SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
@@ -8677,7 +8683,7 @@ SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 
 /* Twice through the bytes: SAMPI_CHECK writes nothing, and the size and the checksum are compared when it is
    through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
-SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
+SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
     sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
