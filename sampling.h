@@ -29,9 +29,10 @@
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
    in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
 
-   TWO EXECUTORS, ONE MEANING. Step by step (samp_apply over an array of candidates) is the definition. samp_sample
-   takes the fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of
-   sorts and SIMD kernels chosen at run time; where it cannot, it goes on step by step. The token is the same, always.
+   TWO EXECUTORS, ONE MEANING. Step by step, over an array of candidates, is the definition. samp_sample takes the
+   fast path (>>fast) where it can: straight from the logits, without the array, with thresholds instead of sorts and
+   SIMD kernels chosen at run time; where it cannot, it goes on step by step. The token is the same, always. samp_apply
+   (>>apply) does with an array what the steps would, to the last bit, by the same path where that is long.
 
    The file is in the order of execution. Search for the tags:
        >>config  >>types  >>api                                        what you use; stop there if that is enough
@@ -41,7 +42,7 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params                                            the table of samplers, constructors
-       >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
+       >>chain  >>fast  >>sample  >>apply                              applying them: samp_sample, samp_apply
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
@@ -51,7 +52,8 @@
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
-                                   samp_reserve, and the first samp_sample of a size where nobody called that
+                                   samp_reserve, and the first samp_sample of a size, or samp_apply of more than
+                                   256 candidates, where nobody called that
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
@@ -351,7 +353,7 @@ typedef struct samp_perf_data {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 21 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
+     Memory   about 25 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
@@ -395,7 +397,7 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out);
 
-/* samp_reserve -- take now the memory that samp_sample needs for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
+/* samp_reserve -- take now the memory that samp_sample and samp_apply need for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
    SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
@@ -532,7 +534,8 @@ SAMP_API int samp_describe(const samp_sampler *s, char *buf, size_t size);
 /* samp_apply -- let one sampler work on an array of candidates.
      in, out  cur: size >= 1, no NaN, no +infinity, at least one logit above -infinity
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_NAN, SAMP_E_RANGE (size), or the status that s carries.
-              A built-in sampler checks before its first write. */
+              A built-in sampler checks before its first write.
+     Memory   as samp_sample, if size is above 256; where there is none, it takes longer. */
 SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur);
 
 /* samp_accept -- tell a sampler which token was chosen (also a prompt's). SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (token <
@@ -1402,7 +1405,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
+     split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
+     rejoin    the logits and, unless p is NULL, the p of candidates = x [n], p [n]. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1445,6 +1450,8 @@ typedef struct sampi_kernels {
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
+    bool (*split)(const samp_token_data *d, size_t n, float *x);
+    void (*rejoin)(samp_token_data *d, size_t n, const float *x, const float *p);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1600,6 +1607,26 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
     for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
 }
 
+static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
+{
+    bool ascend = true;
+    samp_token last = -1;
+    for (size_t i = 0; i < n; i++) {
+        ascend &= d[i].id > last;
+        last = d[i].id;
+        x[i] = d[i].logit;
+    }
+    return ascend;
+}
+
+static void sampi_rejoin_scalar(samp_token_data *d, size_t n, const float *x, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        d[i].logit = x[i];
+        if (p) d[i].p = p[i];
+    }
+}
+
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
 #define SAMPI_OP       SAMPI_INLINE SAMPI_T
@@ -1618,6 +1645,7 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(m), __VA_ARGS__))
 #endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const int32_t SAMPI_THIRDS[18] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0 };
 
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
@@ -1664,6 +1692,9 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           and allowed are for that); with 16 lanes eight from i and eight from j
      parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
                           halves and of line j in the upper ones
+     third                the lanes whose number is r modulo 3
+     deal undeal          lane i from 3 i + w modulo SAMPI_W; back from there
+     field                number w (id, logit, p) of SAMPI_W candidates
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -1766,6 +1797,8 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *a = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0x44) : one;
     *b = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0xEE) : two;
 }
+SAMPI_OP V(m) V(third)(int r) { return (V(m))(0x9249u << (r + 48) % 3); }
+SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm512_maskz_permutexvar_ps(0xFFFF, (__m512i)at, v); }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
     { return V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b)); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
@@ -1816,6 +1849,7 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
 }
+SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm256_permutevar8x32_ps(v, (__m256i)at); }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
     { return V(max)(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xEE)); }
@@ -1920,6 +1954,12 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
+SAMPI_OP V(f) V(deal)(V(f) v, int w) /* 3 i is -i */
+{
+    if (w == 0) return SAMPI_SHUFFLE(v, v, 0, 3, 2, 1);
+    return w == 1 ? SAMPI_SHUFFLE(v, v, 1, 0, 3, 2) : SAMPI_SHUFFLE(v, v, 2, 1, 0, 3);
+}
+SAMPI_OP V(f) V(undeal)(V(f) v, int w) { return V(deal)(v, w); }
 #if !SAMPI_NEON
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
 {
@@ -1983,6 +2023,21 @@ SAMPI_OP float V(hmax)(V(f) v)
     float max = v[0];
     for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
     return max;
+}
+#if SAMPI_W < 16
+SAMPI_OP V(m) V(third)(int r) { return (V(m))V(loadi)(SAMPI_THIRDS + (48 - r) % 3); }
+#endif
+#if SAMPI_W > 4
+SAMPI_OP V(f) V(deal)(V(f) v, int w)
+    { return V(lanes)(v, (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & (SAMPI_W - 1)); }
+SAMPI_OP V(f) V(undeal)(V(f) v, int w) /* 3 * 3 is 1 modulo 8, 3 * 11 modulo 16 */
+    { return V(lanes)(v, (V(loadi)(SAMPI_STEP) - (uint32_t)w) * (SAMPI_W == 8 ? 3 : 11) & (SAMPI_W - 1)); }
+#endif
+SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
+{
+    const float *p = (const float *)(const void *)d;
+    V(f) v = V(select)(V(third)(w - SAMPI_W), V(load)(p + SAMPI_W), V(load)(p));
+    return V(deal)(V(select)(V(third)(w - 2 * SAMPI_W), V(load)(p + 2 * SAMPI_W), v), w);
 }
 #if SAMPI_W < 16
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
@@ -2445,6 +2500,33 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
+SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
+{
+    V(i) bad = V(alli)(0); /* negative: an id is, or the way from it to the next one, less 1 */
+    size_t i = 0;
+    for (; i + SAMPI_W < n; i += SAMPI_W) {
+        V(i) id = (V(i))V(field)(d + i, 0), next = (V(i))V(field)(d + i + 1, 0);
+        bad |= id | (next - id - 1);
+        V(store)(x + i, V(field)(d + i, 1));
+    }
+    return sampi_split_scalar(d + i, n - i, x + i) && !V(any)(V(negative)(bad));
+}
+
+SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
+{
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        float *at = (float *)(void *)(d + i);
+        V(f) logit = V(undeal)(V(load)(x + i), 1), prob = p ? V(undeal)(V(load)(p + i), 2) : logit;
+        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
+        {
+            V(f) v = V(select)(V(third)(1 - SAMPI_W * k), logit, V(load)(at + SAMPI_W * k));
+            V(store)(at + SAMPI_W * k, p ? V(select)(V(third)(2 - SAMPI_W * k), prob, v) : v);
+        }
+    }
+    sampi_rejoin_scalar(d + i, n - i, x + i, p ? p + i : NULL);
+}
+
 #undef V
 #undef SAMPI_T
 #endif /* SAMPI_W */
@@ -2461,7 +2543,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     {                                                                                                                \
 #isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
+            sampi_rejoin_##isa                                                                                       \
     }
 
 /* The best one comes last. */
@@ -2563,14 +2646,18 @@ SAMP_API int samp_isa_force(const char *name)
    one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
 static int sampi_check(const samp_token_data_array *cur)
 {
+    const sampi_kernels *k = sampi_use();
+    float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE];
     if (!cur->data) return SAMP_E_NULL;
     if (cur->size == 0) return SAMP_E_EMPTY;
     if (cur->size > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
     bool any = false;
-    for (size_t i = 0; i < cur->size; i++) {
-        float l = cur->data[i].logit;
-        if (!(l <= FLT_MAX)) return SAMP_E_NAN;
-        any |= l >= -FLT_MAX;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+        (void)k->split(cur->data + at, n, x);
+        float max = k->maxima(x, SAMP_F32, NULL, n, line);
+        if (!(max <= FLT_MAX)) return SAMP_E_NAN;
+        any |= max >= -FLT_MAX;
     }
     return any ? SAMP_OK : SAMP_E_EMPTY;
 }
@@ -2738,7 +2825,7 @@ static size_t sampi_unmasked(const samp_token_data_array *cur)
 static size_t sampi_copy_logits(const samp_token_data_array *cur, size_t at, float *x)
 {
     size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-    for (size_t i = 0; i < n; i++) x[i] = cur->data[at + i].logit;
+    (void)sampi_use()->split(cur->data + at, n, x);
     return n;
 }
 
@@ -2774,7 +2861,7 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->probs(x, n, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
+        sampi_use()->rejoin(cur->data + at, n, x, p);
     }
 }
 
@@ -3068,6 +3155,7 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
+    float *logits;              /* [n] those of the array that samp_apply was given */
 } sampi_work;
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
@@ -5641,15 +5729,15 @@ static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_s
     return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
 }
 
-/* The array is checked before anything is counted as an edit or written, also for a chain whose first member is a
-   custom sampler, which would not check it. */
-SAMP_API int samp_apply(samp_sampler *s, samp_token_data_array *cur)
+/* The definition of what samp_apply makes of an array: all of it, step by step. The array is checked before anything is
+   counted as an edit or written, also for a chain whose first member is a custom sampler, which would not check it. */
+static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
-    int status = s && cur ? samp_status(s, NULL) : SAMP_E_NULL;
+    int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited((sampi_sampler *)s);
-    return sampi_apply((sampi_sampler *)s, cur, false);
+    sampi_edited(s);
+    return sampi_apply(s, cur, false);
 }
 
 /* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
@@ -6185,6 +6273,7 @@ struct sampi_row {
     const uint32_t *mask; /* their mask or NULL, */
     samp_dtype dtype;     /* and their dtype */
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
+    const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
     float r;          /* 1 in a compact row */
     float top;        /* the maximum of x, changes aside */
@@ -6338,13 +6427,14 @@ static size_t sampi_change_at(const sampi_row *row, samp_token id)
     return sampi_find_token(row->work->change, sizeof(sampi_change), row->n_change, id);
 }
 
-/* x [i] as it is now. The steps begin with +0 where a row has -0. */
+/* x [i] as it is now. The steps begin with +0 where a row has -0; with an array they begin as it is. */
 static float sampi_present(const sampi_row *row, size_t i)
 {
     if (sampi_is_compact(row)) return row->x[i];
     const sampi_change *change = row->work->change;
     size_t c = sampi_change_at(row, (samp_token)i);
-    return c < row->n_change && change[c].id == (samp_token)i ? change[c].x : sampi_element_at(row, i) + 0.0f;
+    if (c < row->n_change && change[c].id == (samp_token)i) return change[c].x;
+    return row->array ? row->x[i] : sampi_element_at(row, i) + 0.0f;
 }
 
 /* One more element of a dense row with another value. Most come in order of ids, so that none has to move. */
@@ -6843,14 +6933,25 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
 /* Where a token stands whose logit can be changed, and that logit; false if it isn't there, or is masked. */
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
+    if (row->array) {
+        const samp_token_data *d = row->array->data;
+        size_t size = row->array->size, i = (size_t)token;
+        if (i >= size || d[i].id != token) i = sampi_find_token(d, sizeof *d, size, token);
+        if (i == size || d[i].id != token) return false;
+        token = (samp_token)i;
+    }
     *at = sampi_find_id(row, token);
     if (*at == row->n) return false;
     *l = sampi_present(row, *at);
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. */
-static bool sampi_can_patch(const sampi_row *row, size_t n) { return row->r == 1.0f && sampi_has_room(row, n); }
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one without room for so many changes, becomes compact. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (row->r != 1.0f || !sampi_has_room(row, n)) sampi_compact(row);
+}
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
 {
@@ -6858,7 +6959,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -6875,7 +6976,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_can_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -6898,7 +6999,7 @@ static int sampi_fast_dry(sampi_row *row, sampi_sampler *s)
 
 static int sampi_fast_top_k(sampi_row *row, sampi_sampler *s)
 {
-    sampi_keep_first(row, (size_t)s->u.top_k.k);
+    if ((size_t)s->u.top_k.k < row->n) sampi_keep_first(row, (size_t)s->u.top_k.k);
     return SAMP_OK;
 }
 
@@ -6968,7 +7069,8 @@ static size_t sampi_top_p_guess(const sampi_range *range, size_t n)
 static bool sampi_top_p_head(sampi_row *row, sampi_range *range, uint64_t share, size_t min_keep)
 {
     uint64_t *w = row->work->w;
-    for (size_t want = sampi_top_p_guess(range, row->n); want < row->n / 64 && min_keep < want; want *= 4) {
+    size_t want = sampi_top_p_guess(range, row->n);
+    for (want = want > min_keep ? want : min_keep; want < row->n / 64; want *= 4) {
         sampi_row head = *row;
         sampi_gather_first(&head, want);
         head.k->weights(head.x, head.n, range->max, w);
@@ -7067,12 +7169,12 @@ static int sampi_scale_row(sampi_row *row, float t)
         sampi_keep_first(row, 1);
         return SAMP_OK;
     }
+    if (row->r != 1.0f) sampi_compact(row); /* two products, each rounded, are not one */
     if (sampi_is_compact(row)) {
         row->k->scale(row->x, row->n, r, row->work->x);
         row->top = sampi_finite(row->top * r);
         return SAMP_OK;
     }
-    if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
     if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
@@ -7678,8 +7780,9 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     if (!status) status = sampi_fast_dist(&adapted, s);
     if (status) return status;
     row->token = adapted.token;
-    s->now.pending = row->token;
+    s->now.pending = row->array ? row->array->data[row->token].id : row->token;
     s->now.pending_p = (float)(sampi_exp(row->top, row->x[sampi_find_id(row, row->token)]) / z);
+    *row = adapted; /* samp_apply shows it */
     return SAMP_OK;
 }
 
@@ -7748,7 +7851,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 
 /* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
    arithmetic. These go step by step. */
-#define SAMPI_PLAN 64
+#define SAMPI_PLAN 256
 
 static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
 {
@@ -8008,6 +8111,7 @@ static int sampi_reserve(sampi_work *work, size_t n)
     size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
+    size_t logits = sampi_lay(&size, n * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -8022,6 +8126,7 @@ static int sampi_reserve(sampi_work *work, size_t n)
     work->scratch = (float *)(void *)(base + scratch);
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
+    work->logits = (float *)(void *)(base + logits);
     return SAMP_OK;
 }
 
@@ -8116,6 +8221,349 @@ SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_v
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
     return sampi_sample_one(s, logits, n_vocab, false);
+}
+
+/* =================================================================================================== >>apply
+   samp_apply. What it makes of an array is defined by the steps (sampi_apply_steps); a long array whose ids ascend gets
+   there faster. Its logits are split off once, checked in the same pass, and become a dense row of >>fast ("the view"
+   is open), whose ids are indices in the array. Samplers work on that row for as long as it tells what their steps
+   would make of the array; then the array is written in one pass (the view is closed), and the next sampler opens it
+   anew, or, where few or sorted candidates are left, goes step by step.
+
+   While the view is open the array is as it was, and these hold:
+     - as long as nothing has dropped masked tokens, what the row has lost is masked in the array, and stays in it;
+       afterwards the row's tokens are all that are left;
+     - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
+     - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   So where a sampler fails, its steps and those before it can still be made. */
+
+#define SAMPI_FEW  256 /* so many candidates go step by step */
+#define SAMPI_VIEW 16  /* samplers that may share a view */
+
+typedef struct sampi_view {
+    sampi_row row;
+    samp_token_data_array *cur;
+    sampi_sampler *outer; /* what samp_apply was called on: has the workspace and the position */
+    samp_perf_data perf;  /* samp_apply counts nothing */
+    sampi_order order;
+    bool is_open, drops, sorts, removes;                     /* removes: changed elements are to go (xtc) */
+    uint32_t ordinal[SAMPI_N_KINDS], at_open[SAMPI_N_KINDS]; /* as sampi_run wants it */
+    sampi_sampler *done[SAMPI_VIEW];                         /* [n] by this view */
+    int n;
+} sampi_view;
+
+/* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
+static SAMPI_COLD int sampi_open_view(sampi_view *view)
+{
+    const samp_token_data *d = view->cur->data;
+    sampi_work *work = &view->outer->work;
+    sampi_row *row = &view->row;
+    size_t n = view->cur->size;
+    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n)) return SAMPI_DECLINED;
+    memset(row, 0, sizeof *row);
+    row->k = sampi_use();
+    row->work = work;
+    row->perf = &view->perf;
+    row->array = view->cur;
+    row->top = -INFINITY;
+    sampi_set_tokens(row, work->logits, NULL, n);
+    for (size_t at = 0, len; at < n; at += len) {
+        float *x = work->logits + at;
+        len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
+        if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
+        float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
+        if (!(top <= FLT_MAX)) return SAMP_E_NAN;
+        if (top > row->top) row->top = top;
+    }
+    view->drops = view->sorts = view->removes = false;
+    view->order = SAMPI_BY_LOGIT;
+    view->n = 0;
+    memcpy(view->at_open, view->ordinal, sizeof view->at_open);
+    view->is_open = row->top >= -FLT_MAX;
+    return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
+}
+
+/* ---- writing the array ---- */
+
+/* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
+   f32 for it, so pieces of equal keys are put in order behind it. */
+static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+{
+    uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
+    if (n <= SAMPI_FEW) {
+        sampi_sort_part(order, d, n, n, 64);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
+        from[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(x)) << 32 | i;
+    }
+    for (int shift = 32; shift < 64; shift += 11) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = 0; i < n; i++) work->candidate[i] = d[(uint32_t)from[i]];
+    memcpy(d, work->candidate, n * sizeof *d);
+    for (size_t i = 0, end; order->score && i < n; i = end) {
+        for (end = i + 1; end < n && from[end] >> 32 == from[i] >> 32;) end++;
+        sampi_sort_part(order, d + i, end - i, end - i, 64);
+    }
+}
+
+/* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
+static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
+{
+    const sampi_row *row = &view->row;
+    if (view->drops) return row->x + at;
+    if (!sampi_is_compact(row)) {
+        sampi_piece_at(it, at);
+        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+        const float *x = it->x;
+        bool has_masked = row->k->count(x, len, row->floor) < len;
+        float masked[SAMPI_TILE];
+        if (has_masked) memcpy(masked, x, len * sizeof *x);
+        row->k->scale(x, len, row->r, it->buf);
+        for (size_t i = 0; has_masked && i < len; i++)
+            if (masked[i] < row->floor) it->buf[i] = -INFINITY;
+        return it->buf;
+    }
+    for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
+    for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
+        it->buf[(size_t)row->id[*next] - at] = row->x[*next];
+    return it->buf;
+}
+
+/* All but the first n candidates' order: what is left, in its place, with its logit, and p from these sums, NULL: as it
+   was. */
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+{
+    const sampi_row *row = &view->row;
+    samp_token_data *d = view->cur->data;
+    float p[SAMPI_TILE + 16];
+    sampi_pieces it;
+    size_t next = 0;
+    sampi_start(&it, row);
+    for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
+        row->k->rejoin(d + at, len, l, sums ? p : NULL);
+    }
+}
+
+/* Candidates whose elements were changed go: how many are left. */
+static SAMPI_COLD size_t sampi_remove_changed(const sampi_view *view)
+{
+    const sampi_change *change = view->row.work->change;
+    samp_token_data *d = view->cur->data;
+    size_t n = view->cur->size, to = (size_t)change[0].id;
+    for (size_t c = 0; c < view->row.n_change; c++) {
+        size_t from = (size_t)change[c].id + 1;
+        size_t end = c + 1 < view->row.n_change ? (size_t)change[c + 1].id : n;
+        memmove(d + to, d + from, (end - from) * sizeof *d);
+        to += end - from;
+    }
+    return to;
+}
+
+/* Write the array, with p from these sums (NULL: p stays) and the candidate at this index selected (-1: none was). */
+static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums, samp_token index)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    samp_token_data *d = cur->data;
+    samp_token id = index < 0 ? -1 : d[index].id;
+    size_t n = cur->size;
+    if (!view->is_open) return;
+    view->is_open = false;
+    if (view->drops) {
+        sampi_compact(row);
+        n = row->n;
+    }
+    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+        sampi_write_view(view, n, sums);
+    else
+        for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
+    if (view->removes) n = sampi_remove_changed(view);
+    if (n != cur->size || view->sorts) cur->selected = -1;
+    cur->size = n;
+    if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
+    cur->sorted = view->sorts && !view->order.score;
+    if (index < 0) return;
+    size_t at = sampi_find_token(d, sizeof *d, view->sorts ? 0 : n, id);
+    while (d[at].id != id) at++;
+    cur->selected = (int64_t)at;
+}
+
+/* ---- one sampler after the other ---- */
+
+static SAMPI_COLD bool sampi_sets_p(const sampi_sampler *s)
+{
+    bool keeps = sampi_traits_of(s->kind)->flags & SAMPI_KEEPS_P;
+    return !keeps && s->kind != SAMPI_GREEDY && s->kind != SAMPI_XTC; /* xtc does now and then */
+}
+
+/* What becomes of the p that `from` leaves: 1: a later sampler overwrites it, -1: it may be seen first, 0: it stays to
+   the end of s. *behind: `from` has been passed. */
+static SAMPI_COLD int sampi_fate_of_p(const sampi_sampler *s, const sampi_sampler *from, bool *behind)
+{
+    int fate = 0;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !fate; i++)
+        fate = sampi_fate_of_p(s->u.chain.item[i], from, behind);
+    if (fate || sampi_is_chain(s)) return fate;
+    if (!*behind) {
+        *behind = s == from;
+        return 0;
+    }
+    if (sampi_is_custom(s) || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (s->off) return 0;
+    if (s->kind == SAMPI_LOGIT_BIAS) return -1; /* may end in an error */
+    return sampi_sets_p(s);
+}
+
+/* Can the view go on with this sampler? */
+static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampler *s)
+{
+    const sampi_row *row = &view->row;
+    bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
+    if (view->n == SAMPI_VIEW || s->rng != SAMP_RNG_PHILOX) return false;
+    switch (s->kind) {
+        case SAMPI_LOGIT_BIAS:
+        case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
+        case SAMPI_TEMP:
+        case SAMPI_TEMP_EXT:
+            return !view->drops || (!view->sorts && s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f));
+        case SAMPI_PENALTIES:
+        case SAMPI_DRY:
+        case SAMPI_TYPICAL:
+        case SAMPI_ADAPTIVE_P: return !view->sorts;
+        case SAMPI_XTC: return is_compact ? view->drops : row->n_change == 0 && (view->drops || !has_floor);
+        case SAMPI_MIROSTAT:
+        case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        default: return true;
+    }
+}
+
+/* Did a cut by a floor on logits keep more than what reaches it, and so sort? */
+static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_t min_keep)
+{
+    if (!sampi_is_compact(row) || row->n > min_keep) return false;
+    return row->k->count(row->x, row->n, sampi_float_up(floor)) < row->n;
+}
+
+/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast function;
+   after an error the array is as it was when the view was opened. */
+static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    const sampi_kind kind = s->kind;
+    sampi_row *row = &view->row;
+    if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
+    sampi_row before = *row;
+    bool behind = false, selects = flags & SAMPI_SELECTS, sets_p = sampi_sets_p(s) || kind == SAMPI_XTC;
+    bool shows = sets_p && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    float max = sampi_row_max(row), mu = s->now.mu;
+    sampi_sums sums = { max, 0, 0, 0, 0 };
+    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;               /* it may sort */
+    if (kind == SAMPI_XTC && !view->drops && row->n <= SAMPI_SMALL) return SAMPI_DECLINED; /* no changes tell */
+    if (kind == SAMPI_TAIL_FREE && sampi_row_count(row, -FLT_MAX, INFINITY) <= 2) return SAMPI_DECLINED;
+    if ((shows && !selects) || kind == SAMPI_TYPICAL)
+        sums = sampi_row_sums(row, max, -FLT_MAX, kind == SAMPI_TYPICAL);
+    int status = kind == SAMPI_SOFTMAX ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
+    if (status) return status;
+
+    bool is_mirostat = kind == SAMPI_MIROSTAT || kind == SAMPI_MIROSTAT_V2;
+    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || is_mirostat;
+    view->sorts |= flags & SAMPI_SORTS || kind == SAMPI_TOP_P || kind == SAMPI_TAIL_FREE || kind == SAMPI_TYPICAL ||
+                   kind == SAMPI_MIROSTAT || kind == SAMPI_SOFTMAX;
+    if (kind == SAMPI_MIN_P)
+        view->sorts |= sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+    if (kind == SAMPI_MIROSTAT_V2 && row->n == 1) {
+        double z = (double)sampi_row_sums(&before, max, -FLT_MAX, false).z;
+        view->sorts |= sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
+    }
+    if (kind == SAMPI_TYPICAL) {
+        view->order.score = sampi_typical_score;
+        view->order.max = max;
+        view->order.mean = (double)sums.s / (double)sums.z;
+    }
+    if (kind == SAMPI_XTC) {
+        bool acts = row->n != before.n || row->n_change != before.n_change;
+        view->removes = acts && !view->drops;
+        shows &= acts;
+    }
+    if (selects && shows) {
+        sums.max = sampi_row_max(row);
+        sums.z = sampi_row_sums(row, sums.max, row->floor, false).above;
+    }
+    bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
+    if (shows || selects || is_short || view->removes || kind == SAMPI_TYPICAL || kind == SAMPI_SOFTMAX)
+        sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
+    return SAMP_OK;
+}
+
+/* One sampler that is no chain and not a user's, through a view or step by step. */
+static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
+{
+    const uint64_t position = view->outer->position;
+    int status = SAMP_OK;
+    if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
+    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
+    if (status || s->off) return status;
+    view->done[view->n++] = s;
+    status = sampi_view_step(view, s);
+    if (status == SAMPI_DECLINED) {
+        sampi_close_view(view, NULL, -1);
+        return sampi_run(s, view->cur, position, view->ordinal);
+    }
+    if (status == SAMP_OK) return SAMP_OK;
+    view->is_open = false; /* the steps tell where it fails */
+    memcpy(view->ordinal, view->at_open, sizeof view->ordinal);
+    status = SAMP_OK;
+    for (int i = 0; i < view->n && !status; i++)
+        status = sampi_run(view->done[i], view->cur, position, view->ordinal);
+    return status;
+}
+
+static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
+{
+    int status = SAMP_OK;
+    if (sampi_is_custom(s)) {
+        sampi_close_view(view, NULL, -1);
+        return sampi_run(s, view->cur, view->outer->position, view->ordinal);
+    }
+    if (!sampi_is_chain(s)) return sampi_view_apply(view, s);
+    for (int32_t i = 0; i < s->u.chain.n && !status; i++) status = sampi_view_walk(view, s->u.chain.item[i]);
+    return status;
+}
+
+/* As in the steps, the array is checked before anything is counted as an edit or written. */
+SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
+        return sampi_apply_steps(s, cur);
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_view view;
+    memset(&view, 0, sizeof view);
+    view.cur = cur;
+    view.outer = s;
+    status = sampi_open_view(&view);
+    if (status == SAMPI_DECLINED) status = sampi_check(cur);
+    if (status) return status;
+    sampi_edited(s);
+    sampi_save_state(s);
+    status = sampi_view_walk(&view, s);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return sampi_end_draw(s, status);
 }
 
 /* ================================================================================================== >>verify

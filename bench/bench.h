@@ -61,7 +61,7 @@ static inline void *bench_alloc(size_t size)
 typedef struct bench_options {
     const char *cases, *logits, *isa, *sizes, *csv, *real, *library;
     int rounds, rows;
-    bool quick, all, passes;
+    bool quick, all, passes, arrays;
 } bench_options;
 
 static inline bool bench_listed(const char *list, const char *name)
@@ -107,6 +107,8 @@ static inline bench_options bench_parse(int argc, char **argv, const char *usage
             o.quick = true;
         else if (!strcmp(name, "--all"))
             o.all = true;
+        else if (!strcmp(name, "--array"))
+            o.arrays = true;
         else if (!strcmp(name, "--passes"))
             o.passes = true;
         else if (name[0] != '-' && !o.library)

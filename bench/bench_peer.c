@@ -15,6 +15,7 @@ static const char usage[] =
     "  --n LIST        vocabulary sizes (128256)\n"
     "  --logits LIST   peaked, flat, real (all)\n"
     "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
+    "  --array         arrays only (samp_apply)\n"
     "  --rounds N      rounds of ours, floor, peer; at least 5 (7)\n"
     "  --rows N        rows in rotation (24)\n"
     "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
@@ -378,6 +379,91 @@ static void run_rows(const bench_options *o, const llama_peer *api, bench_logits
     if (bench_batch_listed(o->cases)) run_batches(o, api, kind, n, csv, sum);
 }
 
+/* ==== Arrays ============================================================================================
+ * An array of candidates that is there already, through samp_apply and through the peer's apply, by turns. The filling
+ * is not timed. First the cases, then what of a sampler alone has another name here. */
+
+enum { ARRAY_ROUNDS = 3 };
+
+static const bench_case array_cases[] = {
+    { "alone_temp", { { .kind = TEMP, .x = 0.8f } }, 0, 0 },
+    { "alone_temp_ext", { { .kind = TEMP_EXT, .x = 0.8f, .y = 0.3f, .z = 1.0f } }, 0, 0 },
+    { "alone_penalties", { { .kind = PENALTIES, .x = 1.1f, .y = 0.1f, .z = 0.1f, .k = 64 } }, 64, 0 },
+    { "alone_bias", { { .kind = LOGIT_BIAS, .k = BENCH_N_BIAS } }, 0, 0 },
+    { "alone_top_n_sigma", { { .kind = TOP_N_SIGMA, .x = 1.0f } }, 0, 0 },
+    { "alone_top_k_40", { { .kind = TOP_K, .k = 40 } }, 0, 0 },
+    { "alone_top_k_1000", { { .kind = TOP_K, .k = 1000 } }, 0, 0 },
+    { "alone_top_p", { { .kind = TOP_P, .x = 0.95f } }, 0, 0 },
+    { "alone_min_p", { { .kind = MIN_P, .x = 0.05f } }, 0, 0 },
+    { "alone_typical", { { .kind = TYPICAL, .x = 0.9f } }, 0, 0 },
+    { "alone_xtc", { { .kind = XTC, .x = 1.0f, .y = 0.1f } }, 0, 0 },
+    { "alone_dist", { { .kind = DIST } }, 0, 0 },
+    { "temp_temp", { { .kind = TEMP, .x = 0.8f }, { .kind = TEMP, .x = 1.1f }, { .kind = DIST } }, 0, 0 },
+    { "temp_penalties",
+      { { .kind = TEMP, .x = 0.8f }, { .kind = PENALTIES, .x = 1.1f, .k = 64 }, { .kind = DIST } },
+      64,
+      0 },
+    { "xtc_1", { { .kind = XTC, .x = 1.0f, .y = 0.1f }, { .kind = DIST } }, 0, 0 },
+    { "top_k_all",
+      { { .kind = TOP_K, .k = 128256 },
+        { .kind = TOP_P, .x = 0.95f },
+        { .kind = TEMP, .x = 0.8f },
+        { .kind = DIST } },
+      0,
+      0 },
+};
+enum { N_ARRAY_CASES = sizeof array_cases / sizeof *array_cases };
+
+/* Microseconds a row of an apply: theirs, or with p NULL ours. */
+static double time_apply(samp_sampler *ours, bench_peer *p, peer_data *data, const bench_rows *rows)
+{
+    double us = 0.0;
+    for (int i = 0; i < rows->count; i++) {
+        fill(data, bench_row(rows, i), rows->n);
+        peer_array theirs = { data, rows->n, -1, false };
+        samp_token_data_array cur = { (samp_token_data *)(void *)data, rows->n, -1, false };
+        double start = bench_now();
+        if (p)
+            p->api->apply(p->chain, &theirs);
+        else if (samp_apply(ours, &cur) != SAMP_OK)
+            bench_fail("samp_apply failed while it was timed", NULL);
+        us += bench_now() - start;
+    }
+    return us / rows->count;
+}
+
+static void run_arrays(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv,
+                       tally *sum)
+{
+    bench_rows rows = bench_make_rows(kind, n, o->rows, o->real);
+    bench_peer peer = { api, NULL, bench_alloc(n * sizeof *peer.data), 0, 0 };
+    printf("\n%zu tokens, %s logits, ours: %s; arrays, the least of %d rounds\n", n, bench_logits_name[kind],
+           bench_isa_now(), o->rounds * ARRAY_ROUNDS);
+    printf("%-18s %9s %9s %7s\n", "case", "ours us", "peer us", "ratio");
+    for (int i = 0; i < BENCH_N_CASES + N_ARRAY_CASES; i++) {
+        const bench_case *c = i < BENCH_N_CASES ? &bench_cases[i] : &array_cases[i - BENCH_N_CASES];
+        bench_series us = { { 0.0 }, 0 }, peer_us = us;
+        if (!bench_listed(o->cases, c->name) || !peer_has(c)) continue;
+        samp_sampler *ours = bench_make_chain(c, n, SAMP_RNG_PHILOX);
+        peer.chain = make_peer_chain(api, c, n);
+        for (int round = 0; round < o->rounds * ARRAY_ROUNDS; round++) {
+            bench_put(&us, time_apply(ours, NULL, peer.data, &rows));
+            bench_put(&peer_us, time_apply(NULL, &peer, peer.data, &rows));
+        }
+        double least = bench_least(&us), theirs = bench_least(&peer_us);
+        printf("%-18s %9.2f %9.1f %7.1f  %s\n", c->name, least, theirs, theirs / least,
+               theirs < least ? "SLOWER THAN THE PEER" : "");
+        fflush(stdout);
+        fprintf(csv, "array_%s,%zu,%s,%.3f,%.3f,%.3f,\n", c->name, n, bench_logits_name[kind], least, theirs,
+                theirs / least);
+        sum->slower += theirs < least;
+        api->free(peer.chain);
+        samp_free(ours);
+    }
+    free(peer.data);
+    free(rows.data);
+}
+
 int main(int argc, char **argv)
 {
     static llama_peer api;
@@ -387,7 +473,7 @@ int main(int argc, char **argv)
     if (!o.library) bench_fail("which libllama? Its path is the first argument (see --help)", NULL);
     if (o.quick) bench_fail("unknown option", "--quick");
     if (o.rounds < 5) bench_fail("at least 5 rounds", NULL);
-    bench_check_list(o.cases, "--case", bench_case_at);
+    if (!o.arrays) bench_check_list(o.cases, "--case", bench_case_at);
     bench_check_list(o.logits, "--logits", bench_logits_at);
     if (!bench_isa_force(o.isa)) bench_fail("this instruction set is not there", o.isa);
     if (!peer_load(&api, o.library)) return 1;
@@ -398,7 +484,10 @@ int main(int argc, char **argv)
     bench_print_machine(&o, bench_ghz());
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
-            if (bench_listed(o.logits, bench_logits_name[kind])) run_rows(&o, &api, kind, n, csv, &sum);
+            if (bench_listed(o.logits, bench_logits_name[kind])) {
+                if (!o.arrays) run_rows(&o, &api, kind, n, csv, &sum);
+                run_arrays(&o, &api, kind, n, csv, &sum);
+            }
     int asked = sum.reached + sum.missed;
     if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);
     bench_print_quiet(start, cpu);

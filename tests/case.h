@@ -739,7 +739,7 @@ static samp_token step_to(player *p, samp_sampler **chain, const float *row, siz
     if (n == 0) return SAMP_E_EMPTY;
     if ((status = candidates(cur, p->work, row, n))) return status;
     samp_sampler *next = samp_clone(*chain);
-    samp_token token = chosen(cur, samp_apply(next, cur));
+    samp_token token = chosen(cur, sampi_apply_steps((sampi_sampler *)next, cur));
     if (token >= 0 && accepts && (status = samp_accept(next, token))) {
         samp_accept(*chain, token);
         token = status;

@@ -321,7 +321,7 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     samp_token_data_array cur;
     samp_set_position(chain, position);
     int status = candidates(&cur, p->work, row, n);
-    samp_token steps = chosen(&cur, status ? status : samp_apply(chain, &cur));
+    samp_token steps = chosen(&cur, status ? status : sampi_apply_steps((sampi_sampler *)chain, &cur));
     placed at = place(&p->shelf, row, n, (unsigned)(p->n_rows % 24), p->n_rows % 2 ? NAN : FLT_MAX);
     bool good = want == DEFINED || steps == want;
     if (!good) report(p, "the definition gives %d, not %d\n", (int)steps, (int)want);
@@ -461,7 +461,7 @@ static void stand_by_mass(player *p, standing *st, int kind, const float *row, s
     samp_sampler *cut = make_cut(kind, JUST_BELOW_1);
     double sum = 0.0;
     candidates(&cur, p->work, row, n);
-    samp_apply(cut, &cur);
+    sampi_apply_steps((sampi_sampler *)cut, &cur);
     for (size_t i = 0; i < cur.size; i++) {
         sum += (double)cur.data[i].p;
         st->at[cur.data[i].id] = sum;
@@ -475,7 +475,7 @@ static void stand_by_tail(player *p, standing *st, const float *row, size_t n)
     samp_sampler *softmax = samp_init_softmax();
     double sum = 0.0, run = 0.0;
     candidates(&cur, p->work, row, n);
-    samp_apply(softmax, &cur);
+    sampi_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
     const samp_token_data *d = cur.data;
     for (int pass = 0; pass < 2; pass++) {
@@ -495,7 +495,7 @@ static void stand_alone(player *p, standing *st, int kind, const float *row, siz
     samp_sampler *softmax = samp_init_softmax();
     double mean = 0.0, squares = 0.0;
     candidates(&cur, p->work, row, n);
-    samp_apply(softmax, &cur);
+    sampi_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
     for (size_t i = 0; i < n; i++) mean += (double)row[i] / (double)n;
     for (size_t i = 0; i < n; i++) squares += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)n;
@@ -513,7 +513,7 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
     samp_sampler *cut = make_cut(kind, x);
     uint64_t sum = 0;
     candidates(&cur, p->work, row, n);
-    samp_apply(cut, &cur);
+    sampi_apply_steps((sampi_sampler *)cut, &cur);
     for (size_t i = 0; i < cur.size; i++)
         if (cur.data[i].logit >= -FLT_MAX) sum += mixed((uint64_t)cur.data[i].id + 1);
     samp_free(cut);
@@ -1062,6 +1062,108 @@ static bool bad_calls(void)
     return end(&p, good, "bad calls");
 }
 
+/* ---------------------------------------------------------------------------------------- arrays (samp_apply)
+   An array of candidates after samp_apply is what the steps make of it, to the last bit, and so is the state. */
+
+enum { ARRAY_LONGEST = 40000 };
+
+/* Candidates for these logits, in one of the ways in which they come: mostly by id, without gaps or with some. */
+static void make_array(source *s, const float *row, size_t n, samp_token_data_array *cur)
+{
+    unsigned how = (unsigned)below(s, 100), gap = how < 50 ? 0 : how < 80 ? 1 : 1000;
+    samp_token id = how < 45 ? 0 : (samp_token)below(s, 50);
+    bool has_p = percent(s, 30);
+    for (size_t i = 0; i < n; i++) {
+        samp_token_data d = { id, row[i], has_p ? (float)coarse(s) : 0.0f };
+        cur->data[i] = d;
+        id += 1 + (samp_token)below(s, gap + 1);
+    }
+    cur->size = n;
+    cur->selected = percent(s, 80) ? -1 : (int64_t)below(s, n);
+    cur->sorted = false;
+    if (how >= 96) qsort(cur->data, n, sizeof *cur->data, custom_compare), cur->sorted = how >= 98;
+    for (size_t i = n; how >= 93 && how < 96 && i > 1; i--) custom_swap(&cur->data[i - 1], &cur->data[below(s, i)]);
+    if (how == 92) custom_swap(&cur->data[below(s, n)], &cur->data[below(s, n)]);
+}
+
+static bool same_array(const samp_token_data_array *a, const samp_token_data_array *b)
+{
+    if (a->size != b->size || a->selected != b->selected || a->sorted != b->sorted) return false;
+    return memcmp(a->data, b->data, a->size * sizeof *a->data) == 0;
+}
+
+static void report_array(player *p, const char *name, const samp_token_data_array *cur)
+{
+    report(p, "  %s: size %zu, selected %d, sorted %d;", name, cur->size, (int)cur->selected, (int)cur->sorted);
+    for (size_t i = 0; i < cur->size && i < 6; i++)
+        report(p, " %d %.9g %.9g,", (int)cur->data[i].id, (double)cur->data[i].logit, (double)cur->data[i].p);
+    report(p, "\n");
+}
+
+/* One array through both; `given` [n] is left as it is. */
+static bool play_array(player *p, band *b, shelf *h, const samp_token_data_array *given, unsigned where)
+{
+    samp_token_data_array steps = *given;
+    steps.data = p->work;
+    memcpy(p->work, given->data, given->size * sizeof *given->data);
+    int want = sampi_apply_steps((sampi_sampler *)b->steps, &steps);
+    p->n_rows++;
+    p->n_tokens += want == SAMP_OK;
+    for (int i = 0; i < p->isa.n; i++) {
+        samp_token_data_array cur = *given;
+        placed at = place(h, (const float *)(const void *)given->data, 3 * given->size, where, NAN);
+        cur.data = (samp_token_data *)(void *)at.row;
+        isa_use(&p->isa, i);
+        int got = samp_apply(b->fast[i], &cur);
+        bool state = same_state(b->steps, b->fast[i]), same = want != SAMP_OK || same_array(&steps, &cur);
+        samp_perf_data perf = samp_perf(b->fast[i]);
+        if (got == want && state && same && perf.n_sample + perf.n_steps + perf.n_exact == 0) continue;
+        report(p, "%s: samp_apply %d, by definition %d%s\n", p->isa.name[i], got, want, state ? "" : "; other state");
+        report_array(p, "given", given);
+        report_array(p, "by definition", &steps);
+        report_array(p, "samp_apply", &cur);
+        report_case(p, b->steps, p->row, given->size);
+        return false;
+    }
+    return true;
+}
+
+static bool one_array(player *p, shelf *h, samp_token_data *room, uint64_t seed)
+{
+    source s = source_seed(seed);
+    size_t n = SAMPI_FEW - 2 + make_length(&s, below(&s, 50) ? 1500 : ARRAY_LONGEST - SAMPI_FEW);
+    samp_token_data_array given = { room, 0, -1, false };
+    bool same = true;
+    AT("SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1", seed);
+    p->report_len = 0;
+    band b = { make_chain(&s, n), { NULL }, true };
+    for (size_t i = percent(&s, 40) ? below(&s, 24) : 0; i > 0; i--) samp_accept(b.steps, (samp_token)below(&s, n));
+    for (int i = 0; i < p->isa.n; i++) b.fast[i] = samp_clone(b.steps);
+    for (int step = 0; step < 3 && same; step++) {
+        make_row(&s, p->row, n);
+        make_array(&s, p->row, n, &given);
+        same = play_array(p, &b, h, &given, (unsigned)below(&s, 24));
+        if (step < 2 && same) band_accept(&b, p->isa.n, (samp_token)below(&s, n));
+    }
+    band_free(p, &b);
+    if (!same) printf("%s\n%s", at_work, p->report);
+    return same;
+}
+
+static bool arrays(void)
+{
+    player p;
+    shelf h;
+    int failures = 0;
+    uint64_t n = default_cases() / 4, first = env_setting("SAMP_TEST_SEED", 1);
+    samp_token_data *room = (samp_token_data *)malloc(ARRAY_LONGEST * sizeof *room);
+    if (!begin(&p, wanted_isa(), ARRAY_LONGEST) || !shelf_make(&h, 3 * ARRAY_LONGEST) || !room) return false;
+    for (uint64_t i = 0; i < n + !n && failures < MAX_FAILURES; i++) failures += !one_array(&p, &h, room, first + i);
+    shelf_free(&h);
+    free(room);
+    return end(&p, failures == 0, "arrays");
+}
+
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
@@ -1076,6 +1178,7 @@ static bool bad_calls(void)
     X(corners)                                                                                                       \
     X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
+    X(arrays)                                                                                                        \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \
