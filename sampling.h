@@ -397,8 +397,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_vocab, const samp_draft *draft,
                              samp_verify_method method, samp_token *out);
 
-/* samp_reserve -- take now the memory that samp_sample and samp_apply need for n_vocab tokens. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
-   SAMP_E_NOMEM. */
+/* samp_reserve -- take now the memory that samp_sample and samp_apply need for n_vocab tokens. SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE, SAMP_E_NOMEM. */
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
@@ -8235,10 +8235,10 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
        afterwards the row's tokens are all that are left;
      - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
-   So where a sampler fails, its steps and those before it can still be made. */
+   The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
+   finds it. */
 
-#define SAMPI_FEW  256 /* so many candidates go step by step */
-#define SAMPI_VIEW 16  /* samplers that may share a view */
+#define SAMPI_FEW 256 /* so many candidates go step by step */
 
 typedef struct sampi_view {
     sampi_row row;
@@ -8246,10 +8246,8 @@ typedef struct sampi_view {
     sampi_sampler *outer; /* what samp_apply was called on: has the workspace and the position */
     samp_perf_data perf;  /* samp_apply counts nothing */
     sampi_order order;
-    bool is_open, drops, sorts, removes;                     /* removes: changed elements are to go (xtc) */
-    uint32_t ordinal[SAMPI_N_KINDS], at_open[SAMPI_N_KINDS]; /* as sampi_run wants it */
-    sampi_sampler *done[SAMPI_VIEW];                         /* [n] by this view */
-    int n;
+    bool is_open, drops, sorts;
+    uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
@@ -8275,10 +8273,8 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
         if (!(top <= FLT_MAX)) return SAMP_E_NAN;
         if (top > row->top) row->top = top;
     }
-    view->drops = view->sorts = view->removes = false;
+    view->drops = view->sorts = false;
     view->order = SAMPI_BY_LOGIT;
-    view->n = 0;
-    memcpy(view->at_open, view->ordinal, sizeof view->at_open);
     view->is_open = row->top >= -FLT_MAX;
     return view->is_open ? SAMP_OK : SAMP_E_EMPTY;
 }
@@ -8323,13 +8319,11 @@ static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, si
     if (!sampi_is_compact(row)) {
         sampi_piece_at(it, at);
         if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        const float *x = it->x;
-        bool has_masked = row->k->count(x, len, row->floor) < len;
-        float masked[SAMPI_TILE];
-        if (has_masked) memcpy(masked, x, len * sizeof *x);
-        row->k->scale(x, len, row->r, it->buf);
-        for (size_t i = 0; has_masked && i < len; i++)
-            if (masked[i] < row->floor) it->buf[i] = -INFINITY;
+        if (row->k->count(it->x, len, row->floor) == len)
+            row->k->scale(it->x, len, row->r, it->buf);
+        else
+            for (size_t i = 0; i < len; i++)
+                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
         return it->buf;
     }
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
@@ -8357,21 +8351,6 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
     }
 }
 
-/* Candidates whose elements were changed go: how many are left. */
-static SAMPI_COLD size_t sampi_remove_changed(const sampi_view *view)
-{
-    const sampi_change *change = view->row.work->change;
-    samp_token_data *d = view->cur->data;
-    size_t n = view->cur->size, to = (size_t)change[0].id;
-    for (size_t c = 0; c < view->row.n_change; c++) {
-        size_t from = (size_t)change[c].id + 1;
-        size_t end = c + 1 < view->row.n_change ? (size_t)change[c + 1].id : n;
-        memmove(d + to, d + from, (end - from) * sizeof *d);
-        to += end - from;
-    }
-    return to;
-}
-
 /* Write the array, with p from these sums (NULL: p stays) and the candidate at this index selected (-1: none was). */
 static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums, samp_token index)
 {
@@ -8390,7 +8369,6 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
-    if (view->removes) n = sampi_remove_changed(view);
     if (n != cur->size || view->sorts) cur->selected = -1;
     cur->size = n;
     if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
@@ -8432,7 +8410,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (view->n == SAMPI_VIEW || s->rng != SAMP_RNG_PHILOX) return false;
+    if (s->rng != SAMP_RNG_PHILOX) return false;
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -8443,7 +8421,6 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
         case SAMPI_DRY:
         case SAMPI_TYPICAL:
         case SAMPI_ADAPTIVE_P: return !view->sorts;
-        case SAMPI_XTC: return is_compact ? view->drops : row->n_change == 0 && (view->drops || !has_floor);
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
         default: return true;
@@ -8457,8 +8434,28 @@ static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_
     return row->k->count(row->x, row->n, sampi_float_up(floor)) < row->n;
 }
 
-/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast function;
-   after an error the array is as it was when the view was opened. */
+/* Is the array in order after s, which has made `row` of `before`, whose maximum is max? mu: as it was then. */
+static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *before, const sampi_sampler *s,
+                                        float max, float mu)
+{
+    switch (s->kind) {
+        case SAMPI_TOP_K:
+        case SAMPI_TAIL_FREE:
+        case SAMPI_TYPICAL:
+        case SAMPI_TOP_P:
+        case SAMPI_SOFTMAX:
+        case SAMPI_MIROSTAT: return true;
+        case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
+        case SAMPI_MIROSTAT_V2:
+            if (row->n > 1) return false;
+            double z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
+            return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
+        default: return false;
+    }
+}
+
+/* One sampler on the row of an open view, and the view is closed if it has to be. A status like that of a fast
+   function; if it is not SAMP_OK the row tells how the array is to be written. */
 static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 {
     const unsigned flags = sampi_traits_of(s->kind)->flags;
@@ -8466,44 +8463,33 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     sampi_row *row = &view->row;
     if (row->floor > -FLT_MAX && !(flags & SAMPI_TAKES_FLOOR)) sampi_compact(row);
     sampi_row before = *row;
-    bool behind = false, selects = flags & SAMPI_SELECTS, sets_p = sampi_sets_p(s) || kind == SAMPI_XTC;
-    bool shows = sets_p && sampi_fate_of_p(view->outer, s, &behind) <= 0;
+    bool behind = false, selects = flags & SAMPI_SELECTS, is_xtc = kind == SAMPI_XTC,
+         is_typical = kind == SAMPI_TYPICAL;
+    bool shows = (sampi_sets_p(s) || is_xtc) && sampi_fate_of_p(view->outer, s, &behind) <= 0;
     float max = sampi_row_max(row), mu = s->now.mu;
+    size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;               /* it may sort */
-    if (kind == SAMPI_XTC && !view->drops && row->n <= SAMPI_SMALL) return SAMPI_DECLINED; /* no changes tell */
-    if (kind == SAMPI_TAIL_FREE && sampi_row_count(row, -FLT_MAX, INFINITY) <= 2) return SAMPI_DECLINED;
-    if ((shows && !selects) || kind == SAMPI_TYPICAL)
-        sums = sampi_row_sums(row, max, -FLT_MAX, kind == SAMPI_TYPICAL);
+    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;  /* it may sort, */
+    if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
+    if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
+    if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
     int status = kind == SAMPI_SOFTMAX ? SAMP_OK : sampi_run_fast(row, s, view->outer->position, view->ordinal);
     if (status) return status;
-
-    bool is_mirostat = kind == SAMPI_MIROSTAT || kind == SAMPI_MIROSTAT_V2;
-    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || is_mirostat;
-    view->sorts |= flags & SAMPI_SORTS || kind == SAMPI_TOP_P || kind == SAMPI_TAIL_FREE || kind == SAMPI_TYPICAL ||
-                   kind == SAMPI_MIROSTAT || kind == SAMPI_SOFTMAX;
-    if (kind == SAMPI_MIN_P)
-        view->sorts |= sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
-    if (kind == SAMPI_MIROSTAT_V2 && row->n == 1) {
-        double z = (double)sampi_row_sums(&before, max, -FLT_MAX, false).z;
-        view->sorts |= sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
-    }
-    if (kind == SAMPI_TYPICAL) {
+    if (is_xtc) shows &= n = n > sampi_row_count(row, -FLT_MAX, INFINITY);
+    view->drops |= flags & SAMPI_DROPS || kind == SAMPI_TAIL_FREE || kind == SAMPI_MIROSTAT ||
+                   kind == SAMPI_MIROSTAT_V2 || (is_xtc && n);
+    view->sorts |= sampi_view_sorts(row, &before, s, max, mu);
+    if (is_typical) {
         view->order.score = sampi_typical_score;
         view->order.max = max;
         view->order.mean = (double)sums.s / (double)sums.z;
-    }
-    if (kind == SAMPI_XTC) {
-        bool acts = row->n != before.n || row->n_change != before.n_change;
-        view->removes = acts && !view->drops;
-        shows &= acts;
     }
     if (selects && shows) {
         sums.max = sampi_row_max(row);
         sums.z = sampi_row_sums(row, sums.max, row->floor, false).above;
     }
     bool is_short = view->drops && sampi_is_compact(row) && row->n <= SAMPI_FEW;
-    if (shows || selects || is_short || view->removes || kind == SAMPI_TYPICAL || kind == SAMPI_SOFTMAX)
+    if (shows || selects || is_short || is_typical || kind == SAMPI_SOFTMAX)
         sampi_close_view(view, shows ? &sums : NULL, selects ? row->token : -1);
     return SAMP_OK;
 }
@@ -8517,19 +8503,9 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    view->done[view->n++] = s;
     status = sampi_view_step(view, s);
-    if (status == SAMPI_DECLINED) {
-        sampi_close_view(view, NULL, -1);
-        return sampi_run(s, view->cur, position, view->ordinal);
-    }
-    if (status == SAMP_OK) return SAMP_OK;
-    view->is_open = false; /* the steps tell where it fails */
-    memcpy(view->ordinal, view->at_open, sizeof view->ordinal);
-    status = SAMP_OK;
-    for (int i = 0; i < view->n && !status; i++)
-        status = sampi_run(view->done[i], view->cur, position, view->ordinal);
-    return status;
+    if (status) sampi_close_view(view, NULL, -1);
+    return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
 
 static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
