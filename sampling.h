@@ -1694,6 +1694,7 @@ static const int32_t SAMPI_THIRDS[18] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0
                           halves and of line j in the upper ones
      third                the lanes whose number is r modulo 3
      deal undeal          lane i from 3 i + w modulo SAMPI_W; back from there
+     behind               the lanes of b moved up by one, the first from a's last
      field                number w (id, logit, p) of SAMPI_W candidates
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
@@ -1798,6 +1799,8 @@ SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, si
     *b = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0xEE) : two;
 }
 SAMPI_OP V(m) V(third)(int r) { return (V(m))(0x9249u << (r + 48) % 3); }
+SAMPI_OP V(i) V(behind)(V(i) a, V(i) b)
+    { return (V(i))_mm512_maskz_alignr_epi32(0xFFFF, (__m512i)b, (__m512i)a, 15); }
 SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm512_maskz_permutexvar_ps(0xFFFF, (__m512i)at, v); }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
     { return V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b)); }
@@ -1849,6 +1852,7 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
 }
+SAMPI_OP V(i) V(behind)(V(i) a, V(i) b) { return SAMPI_SHUFFLE(a, b, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm256_permutevar8x32_ps(v, (__m256i)at); }
 SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)); }
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
@@ -1954,6 +1958,7 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
+SAMPI_OP V(i) V(behind)(V(i) a, V(i) b) { return SAMPI_SHUFFLE(a, b, 3, 4, 5, 6); }
 SAMPI_OP V(f) V(deal)(V(f) v, int w) /* 3 i is -i */
 {
     if (w == 0) return SAMPI_SHUFFLE(v, v, 0, 3, 2, 1);
@@ -2502,14 +2507,16 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
-    V(i) bad = V(alli)(0); /* negative: an id is, or the way from it to the next one, less 1 */
+    V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
     size_t i = 0;
-    for (; i + SAMPI_W < n; i += SAMPI_W) {
-        V(i) id = (V(i))V(field)(d + i, 0), next = (V(i))V(field)(d + i + 1, 0);
-        bad |= id | (next - id - 1);
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(i) id = (V(i))V(field)(d + i, 0);
+        bad |= id | (id - V(behind)(last, id) - 1);
+        last = id;
         V(store)(x + i, V(field)(d + i, 1));
     }
-    return sampi_split_scalar(d + i, n - i, x + i) && !V(any)(V(negative)(bad));
+    bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
+    return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
 }
 
 SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
