@@ -1645,7 +1645,7 @@ static void sampi_rejoin_scalar(samp_token_data *d, size_t n, const float *x, co
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(m), __VA_ARGS__))
 #endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-static const int32_t SAMPI_THIRDS[18] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0 };
+static const int32_t SAMPI_THIRDS[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
 
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
@@ -1692,7 +1692,7 @@ static const int32_t SAMPI_THIRDS[18] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1, 0, 0
                           and allowed are for that); with 16 lanes eight from i and eight from j
      parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
                           halves and of line j in the upper ones
-     third                the lanes whose number is r modulo 3
+     third                (these five with more than four lanes) the lanes whose number is r modulo 3
      deal undeal          lane i from 3 i + w modulo SAMPI_W; back from there
      behind               the lanes of b moved up by one, the first from a's last
      field                number w (id, logit, p) of SAMPI_W candidates
@@ -1958,13 +1958,6 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
-SAMPI_OP V(i) V(behind)(V(i) a, V(i) b) { return SAMPI_SHUFFLE(a, b, 3, 4, 5, 6); }
-SAMPI_OP V(f) V(deal)(V(f) v, int w) /* 3 i is -i */
-{
-    if (w == 0) return SAMPI_SHUFFLE(v, v, 0, 3, 2, 1);
-    return w == 1 ? SAMPI_SHUFFLE(v, v, 1, 0, 3, 2) : SAMPI_SHUFFLE(v, v, 2, 1, 0, 3);
-}
-SAMPI_OP V(f) V(undeal)(V(f) v, int w) { return V(deal)(v, w); }
 #if !SAMPI_NEON
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
 {
@@ -2029,7 +2022,7 @@ SAMPI_OP float V(hmax)(V(f) v)
     for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
     return max;
 }
-#if SAMPI_W < 16
+#if SAMPI_W == 8
 SAMPI_OP V(m) V(third)(int r) { return (V(m))V(loadi)(SAMPI_THIRDS + (48 - r) % 3); }
 #endif
 #if SAMPI_W > 4
@@ -2037,13 +2030,13 @@ SAMPI_OP V(f) V(deal)(V(f) v, int w)
     { return V(lanes)(v, (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & (SAMPI_W - 1)); }
 SAMPI_OP V(f) V(undeal)(V(f) v, int w) /* 3 * 3 is 1 modulo 8, 3 * 11 modulo 16 */
     { return V(lanes)(v, (V(loadi)(SAMPI_STEP) - (uint32_t)w) * (SAMPI_W == 8 ? 3 : 11) & (SAMPI_W - 1)); }
-#endif
 SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
 {
     const float *p = (const float *)(const void *)d;
     V(f) v = V(select)(V(third)(w - SAMPI_W), V(load)(p + SAMPI_W), V(load)(p));
     return V(deal)(V(select)(V(third)(w - 2 * SAMPI_W), V(load)(p + 2 * SAMPI_W), v), w);
 }
+#endif
 #if SAMPI_W < 16
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 #endif
@@ -2505,6 +2498,15 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
+/* With four lanes the shuffles would cost what they save. */
+#if SAMPI_W == 4
+SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x) { return sampi_split_scalar(d, n, x); }
+
+SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
+{
+    sampi_rejoin_scalar(d, n, x, p);
+}
+#else
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
     V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
@@ -2533,6 +2535,7 @@ SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, cons
     }
     sampi_rejoin_scalar(d + i, n - i, x + i, p ? p + i : NULL);
 }
+#endif
 
 #undef V
 #undef SAMPI_T
@@ -2816,6 +2819,28 @@ static size_t sampi_find_candidate(const samp_token_data_array *cur, samp_token 
     for (at = 0; at < cur->size; at++)
         if (cur->data[at].id == token) break;
     return at;
+}
+
+/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
+   record. One search for all lists: counts, breakers' heads, changes of a row. */
+SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = (lo + hi) / 2;
+        if (*(const samp_token *)(const void *)((const char *)list + mid * size) < token)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* The same where ids ascend. */
+static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, samp_token token)
+{
+    size_t at = sampi_find_token(cur->data, sizeof *cur->data, cur->size, token);
+    return at < cur->size && cur->data[at].id == token ? at : cur->size;
 }
 
 /* ---- sums ---- */
@@ -3545,21 +3570,6 @@ static samp_token sampi_ring_push(sampi_ring *r, samp_token *token, samp_token x
     token[r->head] = x;
     r->head = (r->head + 1) % r->cap;
     return old;
-}
-
-/* Where a token is, or belongs, among n records in order of their first members, which are tokens. size: the bytes of a
-   record. One search for all lists: counts, breakers' heads, changes of a row. */
-SAMPI_INLINE size_t sampi_find_token(const void *list, size_t size, size_t n, samp_token token)
-{
-    size_t lo = 0, hi = n;
-    while (lo < hi) {
-        size_t mid = (lo + hi) / 2;
-        if (*(const samp_token *)(const void *)((const char *)list + mid * size) < token)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo;
 }
 
 /* Where a token's entry is, or belongs, in a list [n] of counts. Reads only. */
@@ -6941,10 +6951,8 @@ static void sampi_keep_prefix(sampi_row *row, sampi_prefix prefix, size_t min_ke
 static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at, float *l)
 {
     if (row->array) {
-        const samp_token_data *d = row->array->data;
-        size_t size = row->array->size, i = (size_t)token;
-        if (i >= size || d[i].id != token) i = sampi_find_token(d, sizeof *d, size, token);
-        if (i == size || d[i].id != token) return false;
+        size_t i = sampi_find_ascending(row->array, token);
+        if (i == row->array->size) return false;
         token = (samp_token)i;
     }
     *at = sampi_find_id(row, token);
@@ -8381,9 +8389,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
     if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
     cur->sorted = view->sorts && !view->order.score;
     if (index < 0) return;
-    size_t at = sampi_find_token(d, sizeof *d, view->sorts ? 0 : n, id);
-    while (d[at].id != id) at++;
-    cur->selected = (int64_t)at;
+    cur->selected = (int64_t)(view->sorts ? sampi_find_candidate(cur, id) : sampi_find_ascending(cur, id));
 }
 
 /* ---- one sampler after the other ---- */
