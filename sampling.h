@@ -353,7 +353,7 @@ typedef struct samp_perf_data {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 25 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
+     Memory   about 37 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
@@ -3180,7 +3180,7 @@ typedef struct sampi_change {
 typedef struct sampi_work {
     void *block;
     size_t n;                   /* the vocabulary it is for */
-    samp_token_data *candidate; /* [n] step by step; in the same place the fast path has */
+    samp_token_data *candidate; /* [n] the array, where samp_sample needs one */
     uint64_t *w;                /* [n] weights */
     float *x;                   /* [n] logits of a compact row */
     int32_t *id;                /* [n] and their ids */
@@ -5686,8 +5686,13 @@ static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].id < 0) return SAMP_E_RANGE;
+    float x[SAMPI_TILE];
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
+        size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+        if (sampi_use()->split(data + at, n, x)) continue; /* nearly always: then none is negative */
+        for (size_t i = at; i < at + n; i++)
+            if (data[i].id < 0) return SAMP_E_RANGE;
+    }
     return SAMP_OK;
 }
 
@@ -5736,25 +5741,18 @@ static int sampi_end_draw(sampi_sampler *s, int status)
     return status;
 }
 
-/* One whole apply: all of it, or nothing of the samplers' state. must_select: the caller wants a token (the draw
-   step by step), not just a changed array (samp_apply). */
-static int sampi_apply(sampi_sampler *s, samp_token_data_array *cur, bool must_select)
-{
-    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
-    sampi_save_state(s);
-    int status = sampi_run(s, cur, s->position, ordinal);
-    return sampi_end_draw(s, !status && must_select ? sampi_check_selected(cur) : status);
-}
-
-/* The definition of what samp_apply makes of an array: all of it, step by step. The array is checked before anything is
-   counted as an edit or written, also for a chain whose first member is a custom sampler, which would not check it. */
+/* The definition of what samp_apply makes of an array: all of it, step by step, or nothing of the samplers' state. The
+   array is checked before anything is counted as an edit or written, also for a chain whose first member is a custom
+   sampler, which would not check it. */
 static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
 {
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
     sampi_edited(s);
-    return sampi_apply(s, cur, false);
+    sampi_save_state(s);
+    return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
 }
 
 /* One of two rounds over the members: custom samplers are told first, since only they can refuse, and then the
@@ -6259,13 +6257,14 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
      line     * maxima of the dense row's lines
      change   * changed elements of the dense row, by id
      x, id    * the compact row. While the row is dense: what top_p looks at, and copies that are being tried
-     w          as long as the vocabulary, in the candidates' place, so one array of 12 bytes a token is all there is:
+     w          12 bytes a token:
                   sampi_gather      the lines that it collects from
                   top_p, xtc        weights of the compact row, or of the tokens looked at
                   typical           weights, scores and places (sampi_scored), then the tokens that tie
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
-     candidate * the array, once the row has gone step by step; nothing else is used any more
+     candidate * the array, once the row has become one
+     logits   * those of an array (>>apply)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -6546,7 +6545,7 @@ static size_t sampi_row_count(const sampi_row *row, float floor, float below)
     return count;
 }
 
-/* A row as the array of its candidates. It lies where w does. */
+/* A row as the array of its candidates. */
 static samp_token_data_array sampi_row_array(const sampi_row *row)
 {
     samp_token_data_array cur = { row->work->candidate, row->n, -1, false };
@@ -6555,7 +6554,7 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
         for (size_t i = 0; i < it.n; i++) {
             samp_token_data *d = &cur.data[it.at + i];
             d->id = sampi_id_at(row, it.at + i);
-            d->logit = sampi_logit_of(row, it.x[i]) + 0.0f; /* -0 becomes +0 */
+            d->logit = (row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i])) + 0.0f; /* -0 becomes +0 */
             d->p = 0.0f;
         }
     }
@@ -7472,7 +7471,7 @@ static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_
     sampi_work *work = row->work;
     float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
     int32_t *place = (int32_t *)(void *)(score + t->n + 16), *tied = (int32_t *)(void *)work->w;
-    samp_token_data *d = work->candidate;
+    samp_token_data *d = (samp_token_data *)(void *)work->w;
     size_t n_tied = 0;
     row->k->scale(t->y, t->n, -1.0f, t->y);
     size_t n = row->k->collect(t->y, t->place, 0, t->n, -cut, INFINITY, score, place);
@@ -8040,13 +8039,16 @@ static int sampi_run_fast(sampi_row *row, sampi_sampler *member, uint64_t positi
     return status;
 }
 
-/* The rest of a draw, members from .. n, step by step over an array. */
+/* Members from .. n on an array (>>apply). */
+static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                               samp_token_data_array *cur, const uint32_t *ordinal);
+
+/* The rest of a draw, members from .. n, over an array. */
 static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                 samp_token_data_array *cur, uint32_t *ordinal, samp_token *token)
+                                 samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
 {
-    int status = sampi_check(cur);
     job->s->perf.n_steps++;
-    for (int i = from; i < n && !status; i++) status = sampi_run(member[i], cur, job->s->position, ordinal);
+    int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
 }
@@ -8112,14 +8114,15 @@ static size_t sampi_lay(size_t *size, size_t bytes)
 }
 
 /* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
-     candidate   12 bytes a token; w lies there too, with what is laid over it (sampi_scored): as much again
+     w           12 bytes a token, for what is laid over it (sampi_scored); as much as the candidates
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */
 static int sampi_reserve(sampi_work *work, size_t n)
 {
     size_t size = 0;
     if (n <= work->n) return SAMP_OK;
-    size_t candidate = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
+    size_t candidate = sampi_lay(&size, n * sizeof(samp_token_data));
+    size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
     size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
     size_t line = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
@@ -8134,7 +8137,7 @@ static int sampi_reserve(sampi_work *work, size_t n)
     work->block = block;
     work->n = n;
     work->candidate = (samp_token_data *)(void *)(base + candidate);
-    work->w = (uint64_t *)(void *)(base + candidate);
+    work->w = (uint64_t *)(void *)(base + w);
     work->x = (float *)(void *)(base + x);
     work->id = (int32_t *)(void *)(base + id);
     work->line = (float *)(void *)(base + line);
@@ -8154,22 +8157,14 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 /* The definition of a token: the array of all candidates, through the samplers one by one. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
-    samp_token_data_array cur = { job->work->candidate, job->n, -1, false };
-    for (size_t i = 0; i < job->n; i++) {
-        cur.data[i].id = (samp_token)i;
-        cur.data[i].logit = sampi_element(job->data, job->dtype, job->mask, i) + 0.0f; /* -0 becomes +0 */
-        cur.data[i].p = 0.0f;
-    }
-    uint64_t position = job->s->position;
-    int status = sampi_check(&cur);
-    if (!status) status = sampi_apply(job->s, &cur, true);
+    const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s;
+    sampi_row row;
+    int status = sampi_open_row(&row, job);
     if (status) return status;
-    status = sampi_accept_selected(job, &cur, token);
-    if (status) { /* the apply has ended well and counted: it is taken back */
-        sampi_restore_state(job->s);
-        job->s->position = position;
-    }
-    return status;
+    samp_token_data_array cur = sampi_row_array(&row);
+    sampi_save_state(s);
+    return sampi_end_draw(s, sampi_finish_by_steps(job, &s, 0, 1, &cur, ordinal, token));
 }
 
 /* A token by either way, or a negative status. */
@@ -8177,10 +8172,7 @@ static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
     int status = sampi_draw_fast(job, &token);
-    if (status == SAMPI_DECLINED) {
-        job->s->perf.n_steps++;
-        status = sampi_draw_by_steps(job, &token);
-    }
+    if (status == SAMPI_DECLINED) status = sampi_draw_by_steps(job, &token);
     return status ? status : token;
 }
 
@@ -8258,8 +8250,9 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
 typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
-    sampi_sampler *outer; /* what samp_apply was called on: has the workspace and the position */
-    samp_perf_data perf;  /* samp_apply counts nothing */
+    sampi_sampler *outer; /* what samp_apply was called on: has the position */
+    sampi_work *work;
+    samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
     uint32_t ordinal[SAMPI_N_KINDS]; /* as sampi_run wants it */
@@ -8269,7 +8262,7 @@ typedef struct sampi_view {
 static SAMPI_COLD int sampi_open_view(sampi_view *view)
 {
     const samp_token_data *d = view->cur->data;
-    sampi_work *work = &view->outer->work;
+    sampi_work *work = view->work;
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n)) return SAMPI_DECLINED;
@@ -8318,8 +8311,9 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
         from = to;
         to = swap;
     }
-    for (size_t i = 0; i < n; i++) work->candidate[i] = d[(uint32_t)from[i]];
-    memcpy(d, work->candidate, n * sizeof *d);
+    samp_token_data *sorted = (samp_token_data *)(void *)work->w;
+    for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
+    memcpy(d, sorted, n * sizeof *d);
     for (size_t i = 0, end; order->score && i < n; i = end) {
         for (end = i + 1; end < n && from[end] >> 32 == from[i] >> 32;) end++;
         sampi_sort_part(order, d + i, end - i, end - i, 64);
@@ -8533,6 +8527,27 @@ static SAMPI_COLD int sampi_view_walk(sampi_view *view, sampi_sampler *s)
     return status;
 }
 
+static SAMPI_COLD sampi_view sampi_make_view(sampi_sampler *outer, sampi_work *work, samp_token_data_array *cur)
+{
+    sampi_view view;
+    memset(&view, 0, sizeof view);
+    view.outer = outer;
+    view.work = work;
+    view.cur = cur;
+    return view;
+}
+
+static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                          samp_token_data_array *cur, const uint32_t *ordinal)
+{
+    sampi_view view = sampi_make_view(job->s, job->work, cur);
+    int status = SAMP_OK;
+    memcpy(view.ordinal, ordinal, sizeof view.ordinal);
+    for (int i = from; i < n && !status; i++) status = sampi_view_walk(&view, member[i]);
+    if (!status) sampi_close_view(&view, NULL, -1);
+    return status;
+}
+
 /* As in the steps, the array is checked before anything is counted as an edit or written. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
@@ -8541,10 +8556,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
         return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
-    sampi_view view;
-    memset(&view, 0, sizeof view);
-    view.cur = cur;
-    view.outer = s;
+    sampi_view view = sampi_make_view(s, &s->work, cur);
     status = sampi_open_view(&view);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
