@@ -2498,15 +2498,7 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
-/* With four lanes the shuffles would cost what they save. */
-#if SAMPI_W == 4
-SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x) { return sampi_split_scalar(d, n, x); }
-
-SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
-{
-    sampi_rejoin_scalar(d, n, x, p);
-}
-#else
+#if SAMPI_W > 4
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
     V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
@@ -2534,6 +2526,13 @@ SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, cons
         }
     }
     sampi_rejoin_scalar(d + i, n - i, x + i, p ? p + i : NULL);
+}
+#else /* with four lanes the shuffles would cost what they save */
+SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x) { return sampi_split_scalar(d, n, x); }
+
+SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
+{
+    sampi_rejoin_scalar(d, n, x, p);
 }
 #endif
 
