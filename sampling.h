@@ -353,7 +353,8 @@ typedef struct samp_perf_data {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 37 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
+     Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
+              (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
 /* samp_draw -- the same without accepting: mirostat's and the random state move, penalties and dry do not see the
@@ -3179,7 +3180,7 @@ typedef struct sampi_change {
 typedef struct sampi_work {
     void *block;
     size_t n;                   /* the vocabulary it is for */
-    samp_token_data *candidate; /* [n] the array, where samp_sample needs one */
+    samp_token_data *candidate; /* [n] the array, where samp_sample needs one: apart from w, or in its place */
     uint64_t *w;                /* [n] weights */
     float *x;                   /* [n] logits of a compact row */
     int32_t *id;                /* [n] and their ids */
@@ -8112,15 +8113,19 @@ static size_t sampi_lay(size_t *size, size_t bytes)
     return at;
 }
 
+/* Can the array be a view while w is used? */
+static bool sampi_has_array(const sampi_work *work) { return (const void *)work->candidate != (const void *)work->w; }
+
 /* Room for rows of n tokens. Kernels write up to 16 elements behind a result; the rest is what >>fast puts there:
-     w           12 bytes a token, for what is laid over it (sampi_scored); as much as the candidates
+     w           12 bytes a token, for what is laid over it (sampi_scored). Candidates lie there too, unless with_array
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */
-static int sampi_reserve(sampi_work *work, size_t n)
+static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
 {
     size_t size = 0;
-    if (n <= work->n) return SAMP_OK;
-    size_t candidate = sampi_lay(&size, n * sizeof(samp_token_data));
+    if (n <= work->n && with_array <= sampi_has_array(work)) return SAMP_OK;
+    if (n < work->n) n = work->n;
+    size_t candidate = sampi_lay(&size, with_array ? n * sizeof(samp_token_data) : 0);
     size_t w = sampi_lay(&size, (n + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (n + 32) * sizeof(float));
     size_t id = sampi_lay(&size, (n + 32) * sizeof(int32_t));
@@ -8147,10 +8152,19 @@ static int sampi_reserve(sampi_work *work, size_t n)
     return SAMP_OK;
 }
 
+/* Such chains need the array. */
+static SAMPI_COLD bool sampi_has_custom(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_has_custom(s->u.chain.item[i])) return true;
+    return sampi_is_custom(s);
+}
+
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
-    return n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : sampi_reserve(&((sampi_sampler *)s)->work, n_vocab);
+    if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
 /* The definition of a token: the array of all candidates, through the samplers one by one. */
@@ -8264,7 +8278,8 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     sampi_work *work = view->work;
     sampi_row *row = &view->row;
     size_t n = view->cur->size;
-    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n)) return SAMPI_DECLINED;
+    if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
+        return SAMPI_DECLINED;
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
     row->work = work;
@@ -8542,7 +8557,9 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     sampi_view view = sampi_make_view(job->s, job->work, cur);
     int status = SAMP_OK;
     memcpy(view.ordinal, ordinal, sizeof view.ordinal);
-    for (int i = from; i < n && !status; i++) status = sampi_view_walk(&view, member[i]);
+    for (int i = from; i < n && !status; i++)
+        status = sampi_has_array(job->work) ? sampi_view_walk(&view, member[i])
+                                            : sampi_run(member[i], cur, job->s->position, view.ordinal);
     if (!status) sampi_close_view(&view, NULL, -1);
     return status;
 }
@@ -8762,7 +8779,7 @@ static int sampi_batch_work(samp_sampler *const *rows, const samp_logits *batch,
     }
     for (size_t r = 0; r < batch->n_rows && have < n; r++) {
         sampi_work *w = rows[r] ? &((sampi_sampler *)rows[r])->work : NULL;
-        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab) == SAMP_OK) work[have++] = w;
+        if (w && w->n < batch->n_vocab && sampi_reserve(w, batch->n_vocab, false) == SAMP_OK) work[have++] = w;
     }
     return have;
 }
