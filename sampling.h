@@ -8459,6 +8459,7 @@ static SAMPI_COLD bool sampi_kept_more(const sampi_row *row, double floor, size_
 static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *before, const sampi_sampler *s,
                                         float max, float mu)
 {
+    double z;
     switch (s->kind) {
         case SAMPI_TOP_K:
         case SAMPI_TAIL_FREE:
@@ -8469,7 +8470,7 @@ static SAMPI_COLD bool sampi_view_sorts(const sampi_row *row, const sampi_row *b
         case SAMPI_MIN_P: return sampi_kept_more(row, (double)max + sampi_ln(s->u.cut.p), s->u.cut.min_keep);
         case SAMPI_MIROSTAT_V2:
             if (row->n > 1) return false;
-            double z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
+            z = (double)sampi_row_sums(before, max, -FLT_MAX, false).z;
             return sampi_kept_more(row, sampi_surprise_floor(mu, max, z), 1);
         default: return false;
     }
