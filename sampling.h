@@ -4292,7 +4292,7 @@ static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
    Samplers that end a chain: greedy, dist, mirostat, mirostat_v2, adaptive_p (and softmax, which only sets p). Each
    leaves in cur->selected the index of its candidate, and (but for greedy) p of all that are left. Of the sampler
    apply changes mirostat's mu (s->now.mu) and what adaptive_p must remember until its token is accepted
-   (s->now.pending, pending_p), nothing else; sampi_apply puts s->now back if a later sampler fails.
+   (s->now.pending, pending_p), nothing else; sampi_end_draw puts s->now back if a later sampler fails.
 
    The random samplers choose in one place, sampi_draw. It has two forms: the draw by envelope, and for a row of a
    draft that samp_verify tests the ratio test, so that mirostat and adaptive_p follow the token that was really
@@ -5652,7 +5652,7 @@ static bool sampi_draws(const sampi_sampler *s)
 }
 
 /* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
-   draw, by sampi_apply and by the fast path; the GPU's host notes it where a draw may still fail. Writes now.drawn
+   draw, by sampi_apply_steps, samp_apply and by the fast path; the GPU's host notes it where a draw may still fail. Writes now.drawn
    and before. */
 static void sampi_save_state(sampi_sampler *s)
 {
@@ -5698,7 +5698,7 @@ static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
 
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply_steps for the
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
@@ -8355,8 +8355,7 @@ static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, si
     return it->buf;
 }
 
-/* All but the first n candidates' order: what is left, in its place, with its logit, and p from these sums, NULL: as it
-   was. */
+/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
 static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;

@@ -1,7 +1,7 @@
 /* case.h - a chain and its rows of logits, played by two executors that must agree.
 
    The definition of a token is the array of all candidates, taken through the samplers one by one
-   (samp_apply). What users call, samp_sample and samp_draw, may go any other way to the same token. A case is
+   (sampi_apply_steps). What users call, samp_sample, samp_draw and samp_apply, may go any other way to the same token. A case is
    a chain and a handful of rows, made from random numbers (test_fast.c) or from a fuzzer's bytes
    (fuzz/fuzz_chain.c); play() takes it through the definition and, with every instruction set, through
    samp_sample, and compares each token or status, and the state that the samplers are left in.
