@@ -5652,8 +5652,7 @@ static bool sampi_draws(const sampi_sampler *s)
 }
 
 /* Note what a draw may change, in s and all its members; sampi_restore_state goes back there. At the start of each
-   draw, by sampi_apply_steps, samp_apply and by the fast path; the GPU's host notes it where a draw may still fail. Writes now.drawn
-   and before. */
+   draw and of each apply; the GPU's host notes it where a draw may still fail. Writes now.drawn and before. */
 static void sampi_save_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_save_state(s->u.chain.item[i]);
