@@ -513,7 +513,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
               forgery), too few or too many, of another version, or of a sampler with other settings. After an error
               nothing has changed.
-     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+     Memory   none.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -999,6 +999,11 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 
 /* What runs once for a chain, or less: small rather than fast. */
 #define SAMPI_COLD __attribute__((cold))
+
+/* Stands where tests count the steps: in what must not grow faster than its input. */
+#ifndef SAMPI_STEPS
+#define SAMPI_STEPS(n) ((void)0)
+#endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
 #if defined(__x86_64__) || defined(__i386__)
@@ -3131,6 +3136,7 @@ struct sampi_sampler {
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
+            int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
             const char *const *from;
@@ -3474,17 +3480,50 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
+   of penalties do: it is as long as the window. For penalties' accept. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
     if (i == *n || list[i].token != token) {
+        SAMPI_STEPS(*n - i);
         memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
         list[i].token = token;
         list[i].count = 0;
         (*n)++;
     }
     return &list[i];
+}
+
+/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
+   the next one. */
+static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
+{
+    for (; n > 1 && bit; bit >>= 1) {
+        uint32_t with = 0, end = n;
+        while (with < end) {
+            SAMPI_STEPS(1);
+            if (!((uint32_t)list[with].token & bit)) {
+                with++;
+                continue;
+            }
+            sampi_count t = list[with];
+            list[with] = list[--end];
+            list[end] = t;
+        }
+        sampi_count_sort_from(list, with, bit >> 1);
+        list += with;
+        n -= with;
+    }
+}
+
+/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
+   beside them. For dry's list, and for counts that are made again from a window. */
+static void sampi_count_sort(sampi_count *list, uint32_t n)
+{
+    uint32_t differ = 0, bit = (uint32_t)1 << 30;
+    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
+    while (bit > differ) bit >>= 1;
+    sampi_count_sort_from(list, n, bit);
 }
 
 /* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
@@ -3715,14 +3754,6 @@ static void sampi_dry_build(sampi_sampler *s)
     s->u.dry.from = NULL;
 }
 
-static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
-
-/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
-static void sampi_dry_accept(sampi_sampler *s, samp_token token)
-{
-    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
-}
-
 /* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
 static samp_token sampi_dry_token(const sampi_sampler *s, int32_t back)
 {
@@ -3752,6 +3783,7 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     samp_token token = sampi_dry_token(s, back);
     int32_t longest = -1;
     for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        SAMPI_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
         if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
@@ -3760,14 +3792,42 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     return longest;
 }
 
-/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+/* An empty window, and no breaker in it. */
+static void sampi_dry_reset(sampi_sampler *s)
+{
+    s->u.dry.ring.size = s->u.dry.ring.head = 0;
+    s->u.dry.settled = -1;
+    s->u.dry.settled_tail = 0;
+}
+
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the breakers
+   that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for it again.
+   `back` is the place to be settled now, which lies nearer than all that have been. */
+static void sampi_dry_settle(sampi_sampler *s, int32_t back)
+{
+    int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
+    if (tail < 0) return;
+    s->u.dry.settled = back;
+    s->u.dry.settled_tail = tail;
+}
+
+/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
+   token is drawn. */
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+    if (s->u.dry.settled >= 0 && ++s->u.dry.settled >= (int32_t)s->u.dry.ring.size) s->u.dry.settled = -1;
+    sampi_dry_settle(s, SAMPI_TAIL_MAX);
+}
+
+/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t back = 0; back < n; back++) {
+    for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
         int32_t tail = sampi_dry_breaker_at(s, back);
         if (tail >= 0) return back - tail;
     }
-    return n;
+    return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
 /* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
@@ -3777,12 +3837,16 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
 {
     int32_t left = 0, right = 0;
     for (int32_t k = 1; k < n; k++) {
+        SAMPI_STEPS(1);
         if (k < right && length[k - left] < right - k) {
             length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
+            SAMPI_STEPS(1);
+            end++;
+        }
         left = k;
         right = end;
         length[k] = end - k < limit ? end - k : limit;
@@ -3833,10 +3897,18 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
-        if (entry->count < length[k]) entry->count = length[k];
+        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list++].count = length[k];
     }
-    return n_list;
+    sampi_count_sort(list, n_list);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_list; i++) {
+        if (kept == 0 || list[kept - 1].token != list[i].token)
+            list[kept++] = list[i];
+        else if (list[kept - 1].count < list[i].count)
+            list[kept - 1].count = list[i].count;
+    }
+    return kept;
 }
 
 /* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
@@ -8527,30 +8599,12 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
    of fields; a kind with nothing to tell has no hook. */
 
-/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
-static SAMPI_COLD void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
-{
-    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
-        child += child + 1 < n && list[child].token < list[child + 1].token;
-        if (list[root].token >= list[child].token) return;
-        sampi_count t = list[root];
-        list[root] = list[child];
-        list[child] = t;
-    }
-}
-
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
 static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        sampi_count t = list[0];
-        list[0] = list[i];
-        list[i] = t;
-        sampi_count_sift(list, 0, i);
-    }
+    sampi_count_sort(list, n);
     for (uint32_t i = 0; i < n; i++) {
         if (kept && list[kept - 1].token == list[i].token)
             list[kept - 1].count++;
@@ -8569,10 +8623,13 @@ static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
 
-/* The window is all that dry has: its lists are made for each draw. */
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
 static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
