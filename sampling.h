@@ -192,6 +192,8 @@ struct samp_gpu_data;
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
+   candidates than before or another data is SAMP_E_RANGE.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -349,7 +351,7 @@ typedef struct samp_perf_data {
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
+              SAMP_E_UNSUPPORTED (no sampler selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
      Memory   about 21 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
@@ -553,12 +555,15 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
      Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
-     Keeps    the order of the array and `sorted`; a sampler that reorders or removes sets selected to -1.
+     Keeps    the order of the array and `sorted`.
+     selected is -1 behind a sampler that does not select: what was chosen from other candidates counts no more. So a
+              draw from a chain with such a one behind the last that selects is SAMP_E_UNSUPPORTED, whatever the row;
+              what is off may stand there, and your own.
      p        is left as it was.    Draws   no random numbers.
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order, `sorted` and p are llama.cpp's: masked tokens stay in the array and count as candidates, and
-              `sorted` says nothing about the ids of ties.
+     MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
+              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then.
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -2559,7 +2564,7 @@ SAMP_API int samp_isa_force(const char *name)
    Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
    candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
    `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
    That is why these functions may sort or not as it suits them. */
@@ -2691,7 +2696,6 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
     cur->sorted = !order->score && k >= cur->size;
-    cur->selected = -1;
 }
 
 /* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
@@ -2785,18 +2789,11 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* The end of every cut: a new, smaller size. What was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
 /* Keep the first k in order, and in order. */
 static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
+    cur->size = k;
     cur->sorted = true;
 }
 
@@ -2814,7 +2811,7 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     }
     for (size_t i = 0; i < n; i++)
         if ((double)d[i].logit >= floor) d[kept++] = d[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
 }
 
 /* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
@@ -2843,7 +2840,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
-    sampi_resize(cur, keep);
+    cur->size = keep;
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
 }
@@ -3800,9 +3797,9 @@ static void sampi_dry_reset(sampi_sampler *s)
     s->u.dry.settled_tail = 0;
 }
 
-/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the breakers
-   that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for it again.
-   `back` is the place to be settled now, which lies nearer than all that have been. */
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
+   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
+   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
 static void sampi_dry_settle(sampi_sampler *s, int32_t back)
 {
     int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
@@ -4070,7 +4067,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
+    cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
@@ -4188,7 +4185,7 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
         if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4325,7 +4322,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -4706,7 +4703,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
         run += cur->data[i].p;
         bool enough = exceed ? run > share : run >= share;
         if (!enough || i + 1 < min_keep) continue;
-        sampi_resize(cur, i + 1);
+        cur->size = i + 1;
         return;
     }
 }
@@ -4765,7 +4762,7 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
         run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
         size_t keep = i > min_keep ? i : min_keep;
-        sampi_resize(cur, keep < n ? keep : n);
+        cur->size = keep < n ? keep : n;
         break;
     }
     return SAMP_OK;
@@ -4812,7 +4809,7 @@ static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
     sampi_llama_softmax(cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4827,7 +4824,7 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     size_t kept = cur->size - (above - 1);
     memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4969,7 +4966,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
     size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    sampi_resize(cur, keep < cur->size ? keep : cur->size);
+    cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -4979,7 +4976,7 @@ static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
     size_t n = 0;
     sampi_llama_softmax(cur, true);
     while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    sampi_resize(cur, n ? n : 1);
+    cur->size = n ? n : 1;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -5643,9 +5640,29 @@ static void sampi_restore_state(sampi_sampler *s)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
+/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
+   smallest that is left: two walks over an array of 128k tokens. */
+static bool sampi_has_doubled_id(const samp_token_data_array *cur)
+{
+    enum { WINDOW = 1 << 16 };
+    uint32_t seen[WINDOW / 32];
+    for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
+        memset(seen, 0, sizeof seen);
+        next = SAMP_MAX_VOCAB;
+        for (size_t i = 0; i < cur->size; i++) {
+            samp_token id = cur->data[i].id, at = id - from;
+            if (at >= WINDOW && id < next) next = id;
+            if (at < 0 || at >= WINDOW) continue;
+            if (seen[at / 32] >> at % 32 & 1) return true;
+            seen[at / 32] |= (uint32_t)1 << at % 32;
+        }
+    }
+    return false;
+}
+
 /* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
-   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
-   id's range is the drawer's to know (sampi_accept_selected). */
+   little beside the user's own: more candidates than before, another array, an id that is a status, or is there twice
+   (ids that ascend are not). The other end of an id's range is the drawer's to know (sampi_accept_selected). */
 static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -5653,14 +5670,20 @@ static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].id < 0) return SAMP_E_RANGE;
-    return SAMP_OK;
+    bool ascending = true;
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token id = cur->data[i].id;
+        if (id < 0 || id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+        ascending &= i == 0 || id > cur->data[i - 1].id;
+    }
+    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
+   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
+   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply for the
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
@@ -5675,11 +5698,15 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         return status;
     }
     if ((status = sampi_check(cur)) || s->off) return status;
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
+    if (s->rng == SAMP_RNG_PHILOX) {
+        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
+        return traits->apply(s, cur);
+    }
     int before = errno; /* libm's functions set it on underflow */
-    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
+    status = traits->apply_llama(s, cur);
     errno = before;
     return status;
 }
