@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 #define KINDS 2  /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
 enum { N = 48 }; /* the vocabulary of most tests here */
@@ -1031,6 +1032,7 @@ static void test_doubled_ids(void **state)
 {
     (void)state;
     source rng = source_stream(98);
+    alarm(100);
     for (int kind = 0; kind < KINDS; kind++)
         for (int round = 0; round < 200; round++)
             for (size_t k = 0; k < TEST_COUNT(all); k++) {
@@ -1043,6 +1045,10 @@ static void test_doubled_ids(void **state)
                 logits[below(&rng, N)] = 0.0f;
                 samp_token_data_array cur = test_array(data, logits, N);
                 for (int i = 0; i < N; i++) data[i].id = (samp_token)below(&rng, 1 + below(&rng, 2 * N));
+                for (int i = 0; i < N && round % 4 == 3; i++) { /* only the second of a pair is not masked */
+                    data[i].logit = i == N / 2 ? 0.0f : -INFINITY;
+                    data[i].id = i % (N / 2);
+                }
                 assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
                 assert_ok(samp_chain_add(s, all[k]()));
                 assert_ok(samp_chain_add(s, all[below(&rng, TEST_COUNT(all))]()));
@@ -1053,6 +1059,7 @@ static void test_doubled_ids(void **state)
                 assert_true(data[cur.selected].logit > -INFINITY);
                 samp_free(s);
             }
+    alarm(0);
 }
 
 /* A draft's dense probabilities have no place for an id that a custom sampler made up. */
