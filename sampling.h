@@ -213,7 +213,8 @@ struct samp_sampler {
     void *ctx; /* yours in a custom sampler */
 };
 
-/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it. */
+/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it, and stay as it
+   is. */
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
@@ -486,7 +487,7 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
    SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
+/* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
@@ -3044,6 +3045,10 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+
 /* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
    joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
@@ -3137,9 +3142,10 @@ struct sampi_sampler {
             sampi_ring ring;
             const samp_vocab *vocab;
             const char *const *from;
+            const sampi_sampler *like; /* one with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads */
+        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
         sampi_chain chain;
     } u;
 };
@@ -3639,8 +3645,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
    may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
    a beginning of one; its tail is what remains of the breaker, in tokens. */
 
-#define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
-#define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+#define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
 /* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
@@ -3736,18 +3741,41 @@ static sampi_head *sampi_dry_head(const sampi_sampler *s)
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* [n_from], behind the heads. */
+static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
+{
+    return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
+}
+
+/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
+   vocabulary for each. */
+static bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+{
+    bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == t->u.dry.vocab;
+    for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
+        const char *text = sampi_dry_text(s)[b], *other = t->u.dry.from[b];
+        size_t n = sampi_breaker_length(other);
+        same = strlen(text) == n && memcmp(text, other, n) == 0;
+    }
+    return same;
+}
+
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
 static void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
-    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+    const sampi_sampler *like = s->u.dry.like;
+    s->u.dry.like = NULL;
+    if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
+        memcpy(sampi_dry_text(s)[b], text, n);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
-    if (s->u.dry.n_from) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
     s->u.dry.from = NULL;
 }
 
@@ -5216,11 +5244,15 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->u.dry.ring.cap = (uint32_t)n;
     t->u.dry.n_tails = 0;
     for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
-    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
-    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
 }
 
 /* ---- constructors ----
@@ -5558,28 +5590,31 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 
 /* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
    says so. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                     const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
+    if (kind == SAMPI_DRY) t.u.dry.like = dry;
     return samp_chain_add(chain, sampi_init(&t));
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
-static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
+   NULL. */
+static int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
     for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+        status = sampi_add_step(chain, p, kind, dry);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
    members. */
-SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5587,7 +5622,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5595,6 +5630,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     }
     if (status) *status = bad;
     return chain;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+{
+    return sampi_build_chain(p, NULL, status);
 }
 
 /* =================================================================================================== >>chain
@@ -5928,12 +5968,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
    take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
-   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
+/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
+   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
+   parameters make none. */
+static sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    while (*at < c->u.chain.n) {
+        SAMPI_STEPS(1);
+        sampi_sampler *s = c->u.chain.item[(*at)++];
+        if (s->kind == kind) return s;
+    }
     return NULL;
 }
 
@@ -6008,13 +6052,13 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
-    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
+    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
+    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
     if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
-        int nth = 0;
-        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
-        sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
+        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
     }
     if (!status) {
         sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
@@ -6149,7 +6193,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return 0;
+    if (!s || !sampi_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
         if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;

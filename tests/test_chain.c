@@ -759,6 +759,8 @@ static void test_seeds(void **state)
     assert_u64(samp_get_seed(s), 0);
     assert_ok(samp_chain_add(s, samp_init_xtc(0.5f, 0.1f, 0, 31)));
     assert_u64(samp_get_seed(s), 31);
+    assert_ok(samp_chain_add(s, samp_init_xtc(0, 0.1f, 0, 41))); /* off */
+    assert_u64(samp_get_seed(s), 31);
     assert_ok(samp_chain_add(s, inner));
     assert_ok(samp_chain_add(inner, samp_init_mirostat_v2(32, 5, 0.1f)));
     assert_u64(samp_get_seed(s), 32);
@@ -777,6 +779,11 @@ static void test_seeds(void **state)
     s = make_greedy();
     assert_u64(samp_get_seed(s), 0);
     samp_free(s);
+    for (int off = 0; off < 3; off++) {
+        s = samp_init_xtc(off == 1 ? 0 : 0.5f, off == 2 ? 0.6f : 0.1f, 0, 37);
+        assert_u64(samp_get_seed(s), off ? 0 : 37);
+        samp_free(s);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------- samp_set_rng */
