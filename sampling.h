@@ -3749,7 +3749,7 @@ static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
 
 /* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
    vocabulary for each. */
-static bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
 {
     bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == t->u.dry.vocab;
     for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
@@ -3761,7 +3761,7 @@ static bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *
 }
 
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
-static void sampi_dry_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
@@ -5601,7 +5601,7 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
    selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
    NULL. */
-static int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
+static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
     int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
@@ -5971,7 +5971,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 /* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
    the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
    parameters make none. */
-static sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
+static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
         SAMPI_STEPS(1);
@@ -6035,7 +6035,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
    work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
    source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
-static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
@@ -8671,7 +8671,7 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    of fields; a kind with nothing to tell has no hook. */
 
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
@@ -8695,7 +8695,7 @@ static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
 }
 
 /* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
-static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
     if (io->mode != SAMPI_READ) return;
