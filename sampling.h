@@ -5073,22 +5073,35 @@ static void sampi_put_i64(sampi_text *t, int64_t x)
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
-   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
-   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
-static void sampi_put_float(sampi_text *t, float value)
+/* Six significant digits, as printf's %g does. The value is m * 2^e, so all its decimal digits are those of m doubled e
+   times, or of m times five, as often as it would be halved, with the point in another place: no rounding but the last
+   one, to even where it is a tie. */
+static SAMPI_COLD void sampi_put_float(sampi_text *t, float value)
 {
-    double x = fabs((double)value);
-    int exponent = 0;
+    uint32_t bits, digits = 0, shown = 6;
+    memcpy(&bits, &value, 4);
     if (value < 0.0f) sampi_put_char(t, '-');
-    if (!(x > 0.0) || x > FLT_MAX) {
-        sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
+    if (!(fabsf(value) > 0.0f) || fabsf(value) > FLT_MAX) {
+        sampi_put(t, fabsf(value) > FLT_MAX ? "inf" : value == 0.0f ? "0" : "nan");
         return;
     }
-    while (x >= 999999.5) x /= 10.0, exponent++;
-    while (x < 99999.95) x *= 10.0, exponent--;
-    uint32_t digits = (uint32_t)(x + 0.5), shown = 6; /* value = digits * 10^exponent, digits has 6 places */
-    int point = exponent + 6;                         /* places before the decimal point */
+    uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
+    int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
+    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
+    for (int k = e < 0 ? -e : e; k > 0; k--) {
+        unsigned carry = 0;
+        for (int i = 0; i < n; i++, carry /= 10)
+            decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
+        if (carry) decimal[n++] = (uint8_t)carry;
+    }
+    bool above = false; /* more than nothing behind the digit that decides */
+    for (int i = 0; i + 7 < n; i++) above |= decimal[i] != 0;
+    for (int i = n - 1; i >= n - 6; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
+    if (n > 6 && decimal[n - 7] + (above || digits % 2) > 5) digits++;
+    exponent = n - 6 + (e < 0 ? e : 0); /* value = digits * 10^exponent, digits has 6 places */
+    if (digits == 1000000) digits = 100000, exponent++;
+    int point = exponent + 6; /* places before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[6];
