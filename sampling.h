@@ -48,7 +48,8 @@
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
+       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
+                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_reserve, and the first samp_sample of a size where nobody called that
@@ -345,6 +346,19 @@ typedef struct samp_perf_data {
     uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
     uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
 } samp_perf_data;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+#if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
+#define SAMPLING_DECLARED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ===================================================================================================== >>api */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
@@ -892,9 +906,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #ifdef __cplusplus
 }
 #endif
-#endif /* SAMPLING_H */
+#endif /* SAMPLING_DECLARED */
 
-#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
 
@@ -1007,8 +1021,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMPI_COLD __attribute__((cold))
 
 /* Stands where tests count the steps: in what must not grow faster than its input. */
-#ifndef SAMPI_STEPS
-#define SAMPI_STEPS(n) ((void)0)
+#ifndef SAMPI_COUNT_STEPS
+#define SAMPI_COUNT_STEPS(n) ((void)0)
 #endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
@@ -3488,7 +3502,7 @@ static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token to
 {
     uint32_t i = sampi_count_find(list, *n, token);
     if (i == *n || list[i].token != token) {
-        SAMPI_STEPS(*n - i);
+        SAMPI_COUNT_STEPS(*n - i);
         memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
         list[i].token = token;
         list[i].count = 0;
@@ -3504,7 +3518,7 @@ static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
     for (; n > 1 && bit; bit >>= 1) {
         uint32_t with = 0, end = n;
         while (with < end) {
-            SAMPI_STEPS(1);
+            SAMPI_COUNT_STEPS(1);
             if (!((uint32_t)list[with].token & bit)) {
                 with++;
                 continue;
@@ -3808,7 +3822,7 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     samp_token token = sampi_dry_token(s, back);
     int32_t longest = -1;
     for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
-        SAMPI_STEPS(1);
+        SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
         if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
@@ -3862,14 +3876,14 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
 {
     int32_t left = 0, right = 0;
     for (int32_t k = 1; k < n; k++) {
-        SAMPI_STEPS(1);
+        SAMPI_COUNT_STEPS(1);
         if (k < right && length[k - left] < right - k) {
             length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
         while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
-            SAMPI_STEPS(1);
+            SAMPI_COUNT_STEPS(1);
             end++;
         }
         left = k;
@@ -5987,7 +6001,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
 static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
     while (*at < c->u.chain.n) {
-        SAMPI_STEPS(1);
+        SAMPI_COUNT_STEPS(1);
         sampi_sampler *s = c->u.chain.item[(*at)++];
         if (s->kind == kind) return s;
     }

@@ -81,7 +81,9 @@
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
    by one thread at a time. */
-#ifndef SAMPLING_GPU_H
+#if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
+#include "sampling.h" /* its types; static functions are declared where their bodies follow */
+#elif !defined(SAMPLING_GPU_H)
 #define SAMPLING_GPU_H
 
 #if defined(SAMPLING_IMPLEMENTATION) && defined(SAMPI_ONCE)

@@ -5,7 +5,7 @@
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
 #include "inside.h"
-#define SAMPI_STEPS(n) (inside_steps += (size_t)(n))
+#define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
