@@ -80,7 +80,8 @@
    the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. */
+   by one thread at a time. With OpenMP there are three globals more than in sampling.h: which device the kernels are
+   bound to, to what, and a probe's counters; they are written in a critical section. */
 #if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
 #include "sampling.h" /* its types; static functions are declared where their bodies follow */
 #elif !defined(SAMPLING_GPU_H)
