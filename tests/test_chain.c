@@ -1112,6 +1112,9 @@ static void test_describe(void **state)
     describes(
         samp_chain_from_params(&p, NULL),
         "logits -> logit-bias(n=2) -> ?temp(t=1) -> mirostat(tau=5, eta=0.1, m=100, seed=18446744073709551615)");
+    char most[64];
+    snprintf(most, sizeof most, "logits -> min-p(p=0.5, min_keep=%zu)", SIZE_MAX);
+    describes(samp_init_min_p(0.5f, (size_t)-1), most);
     p = samp_default_params();
     p.order = "fxtmtp";
     p.min_keep = 3;

@@ -282,6 +282,8 @@ static void test_bad_fields(void **state)
     good(mirostat, 2);
     bad(mirostat_tau, -0.1f, SAMP_E_RANGE);
     bad(mirostat_tau, NAN, SAMP_E_NAN);
+    bad(mirostat_tau, 3e38f, SAMP_E_RANGE); /* mu begins with twice that */
+    good(mirostat_tau, FLT_MAX / 2);
     good(mirostat_tau, 0.0f);
     bad(mirostat_eta, -0.1f, SAMP_E_RANGE);
     bad(mirostat_eta, NAN, SAMP_E_NAN);
