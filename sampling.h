@@ -1446,7 +1446,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1641,7 +1641,7 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
 
 static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
+    for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
 }
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
@@ -2483,8 +2483,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), l = V(min)(V(max)(v * vr, low), high);
-        V(store)(out + i, V(select)(V(ge)(v, low), l, v));
+        V(f) v = V(load)(x + i);
+        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
