@@ -104,6 +104,10 @@ test-demo: tests/demo.sh $(B)/tales
 test-readme: tests/readme.sh README.md sampling.h | $(B)
 	@CC="$(CC)" sh tests/readme.sh $(B)/readme
 
+## test-bindings: Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) sampling.h | $(B)
+	@CC="$(CC)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
@@ -194,7 +198,7 @@ parity-small: | $(B)
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags parity-small fuzz-regress test-namespace test-readme toc budget-code
+      test-flags parity-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
 CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
@@ -405,7 +409,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

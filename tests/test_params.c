@@ -1007,6 +1007,11 @@ static void test_update_breakers(void **state)
                 p.vocab = &same_vocab; /* another one may have other tokens */
                 if (on == 3) assert_ok(samp_chain_update(chain, &p));
                 assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                n_asked = 0;
+                same_vocab.user = copy; /* and so may this one now */
+                if (on == 3) assert_ok(samp_chain_update(chain, &p));
+                assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                same_vocab.user = NULL;
                 same_draws(chain, other);
             }
 }
