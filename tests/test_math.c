@@ -705,6 +705,27 @@ static void test_128_bits(void **state)
     }
 }
 
+/* what stands in for fma where the platform's can't be trusted: numbers that nearly cancel, that lie next to the middle
+   between two, and that are far apart */
+static void test_fma_by_parts(void **state)
+{
+    source rng = source_stream(13);
+    (void)state;
+    for (int i = 0; i < rounds(2000000); i++) {
+        double a = sampi_from_bits(choose(&rng, 8) >> 12 | (uint64_t)1023 << 52),
+               b = sampi_from_bits((choose(&rng, 8) >> 12 >> below(&rng, 52) << below(&rng, 52) & 0xFFFFFFFFFFFFFu) |
+                                   (uint64_t)1023 << 52),
+               c = a * b * ldexp(1.0, (int)below(&rng, 120) - 60);
+        if (i % 3 == 0) c = -a * b;
+        if (i % 3 == 1) c = -(a * b) * (1.0 + (double)below(&rng, 9) * 0x1p-52);
+        if (i % 5 == 0) a = 1.0 + (double)below(&rng, 8) * 0x1p-52, c = ldexp(1.0, (int)below(&rng, 120) - 60);
+        if (i % 7 == 0) c = -c;
+        if (i % 2) b = -b;
+        if (sampi_bits(sampi_fma_by_parts(a, b, c)) != sampi_bits(fma(a, b, c)))
+            fail_msg("%a * %a + %a is %a, wanted %a", a, b, c, sampi_fma_by_parts(a, b, c), fma(a, b, c));
+    }
+}
+
 /* ---- sums and the draw ---- */
 
 static samp_token_data data[70000];
@@ -963,6 +984,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pow),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_128_bits),
+        cmocka_unit_test(test_fma_by_parts),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_exact_kernels_agree),
