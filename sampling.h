@@ -4706,8 +4706,16 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
-static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    float before = sampi_roundf(decay * sum);
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(before, 1.0f, x); /* ptxas would make one of a mere sum and the product */
+#else
+    return before + x; /* some platforms' fmaf is not exact */
+#endif
+}
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)

@@ -146,10 +146,12 @@ static samp_token_data_array row_array(size_t n)
     return cur;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{ /* FNV-1a */
-    const unsigned char *b = (const unsigned char *)bytes;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ b[i]) * 0x100000001b3u;
+/* FNV-1a of a candidate, its numbers' lowest bytes first on every machine */
+static uint64_t hash_candidate(uint64_t hash, const samp_token_data *candidate)
+{
+    uint32_t word[3];
+    memcpy(word, candidate, sizeof word);
+    for (int i = 0; i < 12; i++) hash = (hash ^ (word[i / 4] >> 8 * (i % 4) & 255)) * 0x100000001b3u;
     return hash;
 }
 
@@ -164,7 +166,7 @@ static cut_vector cut_result(const char *row, const char *sampler)
     v.sampler = sampler;
     v.hash = 0xcbf29ce484222325u;
     if (samp_apply(s, &cur) != SAMP_OK) cur.size = 0;
-    for (size_t i = 0; i < cur.size; i++) v.hash = hash_bytes(v.hash, &cur.data[i], sizeof cur.data[i]);
+    for (size_t i = 0; i < cur.size; i++) v.hash = hash_candidate(v.hash, &cur.data[i]);
     v.size = cur.size;
     samp_free(s);
     return v;

@@ -19,7 +19,7 @@
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 
-enum { N_CHAINS = 400, N_LINES = 10, N_TOKENS = 4, MAX_N = 40000, MAX_STATE = 1 << 16 };
+enum { N_CHAINS = 400, N_LINES = 40, N_TOKENS = 4, MAX_N = 40000, MAX_STATE = 1 << 16 };
 
 static uint64_t state;
 static uint64_t hash; /* FNV-1a of what came out */
@@ -244,7 +244,7 @@ static void operator_of(samp_dtype dtype, const void *probs, size_t n)
     int status = SAMP_OK;
     samp_random_sample *op = samp_random_sample_create(SAMP_I32, dtype, n, &status);
     if (!op || samp_random_sample_workspace_size(op) > sizeof work) exit(1);
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 8; i++) {
         float random = unit(), topp = unit(), temperature = 2.0f * unit();
         int32_t index = -1, topk = 1 + (int32_t)below((uint32_t)n);
         mix((uint64_t)samp_random_sample_run(op, work, sizeof work, &index, probs, random, topp, topk, temperature));
@@ -255,7 +255,7 @@ static void operator_of(samp_dtype dtype, const void *probs, size_t n)
 
 static void the_operator(void)
 {
-    for (size_t n = 5; n < MAX_N; n = 7 * n + 1) {
+    for (size_t n = 5; n < 5000; n = 7 * n + 1) {
         fill_row(n);
         operator_of(SAMP_F32, row, n);
         for (size_t i = 0; i < n; i++) data.f64[i] = (double)row[i] + (double)below(1000) * 1e-9;
