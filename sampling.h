@@ -1011,6 +1011,20 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
 #elif SAMPI_SSE2
 #include <emmintrin.h>
 #endif
@@ -1104,6 +1118,8 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
@@ -2638,23 +2654,24 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 
 static int sampi_check(const samp_token_data_array *cur);
 
-/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes. Volatile: were it known to the
-   compiler, it could do the check itself, with an arithmetic that no flag spoils. */
+/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no flag
+   spoils. */
 #define SAMPI_TRY 300
-static SAMPI_COLD void sampi_try_row(float *x)
+static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
     volatile float first = 1.5f;
+    volatile uint32_t bits[3] = { 0xFF800000u, odd, 0xFF800000u };
     for (int i = 0; i < SAMPI_TRY; i++) x[i] = first - (float)(i * 37 % SAMPI_TRY) * 0.09375f;
+    for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
 }
 
 /* Is a NaN seen, step by step and by a set? By its bits: where NaN is not honoured, no comparison tells. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
     float x[SAMPI_TRY], line[2 * SAMPI_LINE], max;
-    volatile uint32_t nan = 0x7FC00000u;
-    uint32_t bits = nan;
-    sampi_try_row(x);
-    memcpy(&x[100], &bits, 4);
+    uint32_t bits;
+    sampi_try_row(x, 0x7FC00000u);
     samp_token_data one = { 0, x[100], 0.0f };
     samp_token_data_array cur = { &one, 1, -1, false };
     max = k->maxima(x, SAMP_F32, NULL, SAMPI_TRY, line);
@@ -2664,7 +2681,7 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 
 /* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is not
    with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
-#define SAMPI_TRIED 0xBFB9896409E8A783u
+#define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
 {
@@ -2672,17 +2689,17 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
     sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
     double z, s;
-    sampi_try_row(x);
+    sampi_try_row(x, 0);
     k->weights(x, SAMPI_TRY, 1.5f, w);
     k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
     k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
     k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
     k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
     for (int i = 0; i < SAMPI_TRY; i++) {
-        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE;
+        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
         total += w[i];
         sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
-        sampi_mix(&hash, sampi_bits(sampi_pow(y, (double)x[i])) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
+        sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
     }
     sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
     sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
@@ -4205,7 +4222,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
    - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((order->max - (double)d->logit) - order->mean);
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
 /* More than p, so one unit of mass above the share rounded down. */
@@ -7279,7 +7296,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
-    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -7325,7 +7342,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
         float x = sampi_element_at(row, i);
-        if (!(fabsf(x) <= FLT_MAX)) continue;
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
     }
@@ -7607,8 +7624,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
     if (sampi_band_is_whole(band)) return true;
-    double at_low = fabs(sampi_signed_score(o, band->in_low));
-    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 

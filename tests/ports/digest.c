@@ -16,7 +16,9 @@
 #include <string.h>
 
 #define SAMPLING_KV
+#ifndef DIGEST_LINKED /* with an implementation that is compiled in its own way */
 #define SAMPLING_IMPLEMENTATION
+#endif
 #include "sampling.h"
 
 enum { N_CHAINS = 400, N_LINES = 40, N_TOKENS = 4, MAX_N = 40000, MAX_STATE = 1 << 16 };
