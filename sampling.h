@@ -5,8 +5,9 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
-   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
+   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
+   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -88,7 +89,9 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation.
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
+        compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
@@ -400,7 +403,8 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
+     tokens would be wrong, so there are none.
    samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
      behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
@@ -1053,7 +1057,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
 #if defined(_MSC_VER) && !defined(__clang__)
 #include <intrin.h>
-#define SAMPI_LOAD(p)     ((const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL))
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
 #define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
 #if defined(_WIN64)
 #define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
@@ -1204,9 +1208,10 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
 #define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
 
-/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody knows
-   (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and correctly rounded sums": the product and two sums
-   without error, and the last but one step rounded to odd. Right as long as no part overflows or is subnormal. */
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
 static inline double sampi_two_sum(double a, double b, double *error)
 {
     double sum = a + b, rest = sum - a;
@@ -1226,7 +1231,8 @@ static inline double sampi_fma_by_parts(double a, double b, double c)
     return sum + z;
 }
 
-#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) || defined(__mips__) || !SAMPI_GNU
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
 #define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
 #else
 #define SAMPI_FMA(a, b, c) fma(a, b, c)
@@ -2655,8 +2661,8 @@ static SAMPI_COLD bool sampi_cpu_has(const char *name)
 static int sampi_check(const samp_token_data_array *cur);
 
 /* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
-   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no flag
-   spoils. */
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
+   flag spoils. */
 #define SAMPI_TRY 300
 static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
 {
@@ -2679,8 +2685,8 @@ static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
     return (bits & 0x7FFFFFFFu) > 0x7F800000u && sampi_check(&cur) == SAMP_E_NAN;
 }
 
-/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is not
-   with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
+   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
 #define SAMPI_TRIED 0x8F963966C95D40A1u
 
 static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)

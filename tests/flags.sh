@@ -38,7 +38,7 @@ END
 -mlong-double-64
 END
 }
-flags_clang() {
+flags_clang() { # not -fno-honor-infinities alone, the one flag that nothing tells of (see DETERMINISM)
     cat <<'END'
 -ffast-math
 -Ofast
@@ -52,7 +52,6 @@ END
 -fassociative-math
 -fassociative-math -fno-signed-zeros -fno-trapping-math
 -fno-honor-nans
--fno-honor-infinities
 -fno-honor-nans -fno-honor-infinities
 -freciprocal-math
 -fno-signed-zeros
