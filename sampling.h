@@ -5,8 +5,9 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
-   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
+   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
+   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -89,7 +90,9 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation.
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
+        compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
@@ -114,7 +117,7 @@
 #include <stdint.h>
 
 #ifndef SAMP_API
-#if defined(SAMPLING_STATIC) && defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && (defined(__GNUC__) || defined(__clang__))
 #define SAMP_API static __attribute__((unused))
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
@@ -419,7 +422,8 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
+     tokens would be wrong, so there are none.
    samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
      behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
@@ -982,13 +986,27 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose. */
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
+   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
-    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+    (defined(_M_IX86_FP) && _M_IX86_FP < 2)
+#error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
+#endif
+
+/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma float_control(precise, on, push)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on, push)
+#pragma fp_contract(off)
 #endif
 
 /* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
@@ -997,7 +1015,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #else
 #define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
-SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+                    "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof 1.0 == sizeof(double), "compile without -fsingle-precision-constant");
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
@@ -1006,7 +1026,23 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* The instruction sets that are compiled, besides scalar. */
+/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+#ifndef SAMPI_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define SAMPI_GNU 1
+#else
+#define SAMPI_GNU 0
+#endif
+#endif
+
+/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
+   stack is aligned for 16, so there it gets those of 16 only. */
+#if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
+#define SAMP_NO_SIMD
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(SAMP_NO_AVX2)
+#define SAMP_NO_AVX2
+#endif
 #if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
 #define SAMPI_SSE2 1
 #else
@@ -1037,12 +1073,26 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
-#define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#define SAMPI_GENERIC (SAMPI_GNU && !SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
 #endif
 
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
 #elif SAMPI_SSE2
 #include <emmintrin.h>
 #endif
@@ -1058,11 +1108,31 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, or less: small rather than fast. */
+#if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
+#define SAMPI_COLD   __attribute__((cold))
+#else
+#define SAMPI_INLINE static inline
+#define SAMPI_COLD
+#endif
 
-/* What runs once for a chain, or less: small rather than fast. */
-#define SAMPI_COLD __attribute__((cold))
+/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
+#if defined(_WIN64)
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
+#else
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement((volatile long *)(p)))
+#endif
+#else
+#define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
 
 /* Stands where tests count the steps: in what must not grow faster than its input. */
 #ifndef SAMPI_COUNT_STEPS
@@ -1070,7 +1140,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
-#if defined(__x86_64__) || defined(__i386__)
+#if !SAMPI_GNU
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
@@ -1099,6 +1171,13 @@ static double sampi_round(double product)
     return product;
 }
 
+/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SAMPI_BIG_ENDIAN 1
+#else
+#define SAMPI_BIG_ENDIAN 0
+#endif
+
 /* The bits of a double, and back: how weights become integers, and powers of two doubles. */
 static uint64_t sampi_bits(double x)
 {
@@ -1112,6 +1191,8 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
@@ -1196,6 +1277,36 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
 #define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
 
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
+static inline double sampi_two_sum(double a, double b, double *error)
+{
+    double sum = a + b, rest = sum - a;
+    *error = (a - (sum - rest)) + (b - rest);
+    return sum;
+}
+
+static inline double sampi_fma_by_parts(double a, double b, double c)
+{
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
+    double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+    double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
+    double z = sampi_two_sum(error, sum_error, &rest);
+    uint64_t u = sampi_bits(z);
+    if (rest != 0.0 && !(u & 1)) z = sampi_from_bits((rest > 0.0) == (z > 0.0) ? u + 1 : u - 1);
+    return sum + z;
+}
+
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
+#define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
+#else
+#define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
    neighbouring octaves meet and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
@@ -1210,14 +1321,14 @@ static float sampi_mt_float(sampi_mt *mt)
 SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
-    p = fma(p, f, SAMPI_E7);
-    p = fma(p, f, SAMPI_E6);
-    p = fma(p, f, SAMPI_E5);
-    p = fma(p, f, SAMPI_E4);
-    p = fma(p, f, SAMPI_E3);
-    p = fma(p, f, SAMPI_E2);
-    p = fma(p, f, SAMPI_E1);
-    return fma(p, f, 1.0);
+    p = SAMPI_FMA(p, f, SAMPI_E7);
+    p = SAMPI_FMA(p, f, SAMPI_E6);
+    p = SAMPI_FMA(p, f, SAMPI_E5);
+    p = SAMPI_FMA(p, f, SAMPI_E4);
+    p = SAMPI_FMA(p, f, SAMPI_E3);
+    p = SAMPI_FMA(p, f, SAMPI_E2);
+    p = SAMPI_FMA(p, f, SAMPI_E1);
+    return SAMPI_FMA(p, f, 1.0);
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
@@ -1225,15 +1336,15 @@ SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
-    double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
-    double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    double s = SAMPI_FMA(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = SAMPI_FMA(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
-    return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
@@ -1266,8 +1377,8 @@ static double sampi_ln(double x)
     double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
     if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
     double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
-    for (int k = 17; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
-    return fma(n, SAMPI_LN2, fma(s * z * 2.0, p, s * 2.0));
+    for (int k = 17; k >= 3; k -= 2) p = SAMPI_FMA(p, z, 1.0 / k);
+    return SAMPI_FMA(n, SAMPI_LN2, SAMPI_FMA(s * z * 2.0, p, s * 2.0));
 }
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
@@ -1330,11 +1441,23 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
+/* How many of the upper bits of x, which is not 0, are 0. */
+static inline int sampi_empty_bits(uint64_t x)
+{
+#if SAMPI_GNU
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    while (!(x >> (63 - n))) n++;
+    return n;
+#endif
+}
+
 /* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = __builtin_clzll(x.hi);
+    int empty = sampi_empty_bits(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
@@ -1422,19 +1545,43 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
+/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
+   significant one first. Twice is not at all. */
+static uint64_t sampi_little(uint64_t x)
+{
+#if SAMPI_BIG_ENDIAN
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
 /* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
    shows. */
+#define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
+
+static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0xD1342543DE82EF95u;
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+}
+
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
     const char *p = (const char *)bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    uint64_t h = SAMPI_CHECKSUM_START ^ n;
     for (size_t at = 0; at < n; at += 8) {
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
-        h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+        h = sampi_checksum_word(h, sampi_little(x));
     }
     return h;
+}
+
+/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
@@ -1485,7 +1632,7 @@ typedef struct sampi_sums {
 /* round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
-    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+    return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
 }
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -1571,7 +1718,7 @@ static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, dou
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
         double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
-        *s = fma(e, -(double)d, *s);
+        *s = SAMPI_FMA(e, -(double)d, *s);
     }
 }
 
@@ -1583,7 +1730,7 @@ static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *
         double v = (double)x[i] - (double)pivot;
         moment[0] += 1.0;
         moment[1] += v;
-        moment[2] = fma(v, v, moment[2]);
+        moment[2] = SAMPI_FMA(v, v, moment[2]);
     }
 }
 
@@ -2526,39 +2673,42 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-#define SAMPI_KERNELS(isa)                                                                                           \
+#define SAMPI_KERNELS(isa, name)                                                                                     \
     {                                                                                                                \
-#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS(scalar),
+    SAMPI_KERNELS(scalar, "scalar"),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS(generic),
+    SAMPI_KERNELS(generic, "generic"),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS(sse2),
+    SAMPI_KERNELS(sse2, "sse2"),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS(avx2),
+    SAMPI_KERNELS(avx2, "avx2"),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS(avx512),
+    SAMPI_KERNELS(avx512, "avx512"),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS(neon),
+    SAMPI_KERNELS(neon, "neon"),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS(wasm),
+    SAMPI_KERNELS(wasm, "wasm"),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
+/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS(scalar, "none");
+
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
-static bool sampi_isa_works(const char *name)
+static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
     const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
@@ -2577,26 +2727,112 @@ static bool sampi_isa_works(const char *name)
 #endif
 }
 
-/* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+static int sampi_check(const samp_token_data_array *cur);
+
+/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
+   flag spoils. */
+#define SAMPI_TRY 300
+static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
+{
+    volatile float first = 1.5f;
+    volatile uint32_t bits[3] = { 0xFF800000u, odd, 0xFF800000u };
+    for (int i = 0; i < SAMPI_TRY; i++) x[i] = first - (float)(i * 37 % SAMPI_TRY) * 0.09375f;
+    for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
+}
+
+/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
+   not honoured, no comparison tells. */
+static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
+{
+    static const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
+    uint64_t row[SAMPI_TRY];
+    uint32_t mask[SAMPI_TRY / 32 + 1], bits;
+    float line[2 * SAMPI_LINE], max;
+    bool seen = true;
+    memset(mask, 0xFF, sizeof mask);
+    for (int i = 0; i < 8; i++) {
+        uint64_t odd = nan[i / 2];
+        uint32_t word = (uint32_t)odd;
+        uint16_t half = (uint16_t)odd;
+        size_t size = SAMPI_SIZE_OF(i / 2);
+        memset(row, 0, sizeof row);
+        memcpy((char *)row + 100 * size, size == 8 ? (void *)&odd : size == 4 ? (void *)&word : (void *)&half, size);
+        max = k->maxima(row, (samp_dtype)(i / 2), i % 2 ? mask : NULL, SAMPI_TRY, line);
+        memcpy(&bits, &max, 4);
+        seen &= (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    }
+    samp_token_data one = { 0, sampi_float_of((uint32_t)nan[0]), 0.0f };
+    samp_token_data_array cur = { &one, 1, -1, false };
+    return seen && sampi_check(&cur) == SAMP_E_NAN;
+}
+
+/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
+   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+#define SAMPI_TRIED 0x8F963966C95D40A1u
+
+static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
+{
+    float x[SAMPI_TRY], p[SAMPI_TRY + SAMPI_LINE];
+    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
+    sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
+    double z, s;
+    sampi_try_row(x, 0);
+    k->weights(x, SAMPI_TRY, 1.5f, w);
+    k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
+    k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
+    k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
+    k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
+    for (int i = 0; i < SAMPI_TRY; i++) {
+        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        total += w[i];
+        sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
+        sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
+    }
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
+    return hash;
+}
+
+/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
+   have spoiled more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+{
+    for (int i = 0; i < SAMPI_N_KERNELS; i++) {
+        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+    }
+    return sampi_cpu_has(k->name);
+}
+
+/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
 static const sampi_kernels *sampi_chosen;
+
+static SAMPI_COLD const sampi_kernels *sampi_choose(void)
+{
+    const sampi_kernels *best = &SAMPI_REFUSED;
+    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
+        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    SAMPI_STORE(&sampi_chosen, best);
+    return best;
+}
 
 /* The kernels in use. A load and a branch after the first time. */
 static const sampi_kernels *sampi_use(void)
 {
-    const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
-    if (k) return k;
-    int i = SAMPI_N_KERNELS - 1;
-    while (!sampi_isa_works(SAMPI_KERNEL_TABLE[i].name)) i--;
-    __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
-    return &SAMPI_KERNEL_TABLE[i];
+    const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
+    return k ? k : sampi_choose();
 }
+
+/* SAMP_OK, unless there are none that may be used. */
+static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
@@ -2604,12 +2840,12 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
-        __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
+        SAMPI_STORE(&sampi_chosen, (const sampi_kernels *)NULL);
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_isa_works(name)) continue;
-        __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
@@ -3149,8 +3385,8 @@ struct sampi_sampler {
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
     size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;  /* its row in the batch under way */
+    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
@@ -3366,7 +3602,7 @@ static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CU
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
-    for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
+    for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
 /* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
@@ -3374,7 +3610,7 @@ static void sampi_edited(sampi_sampler *s)
 static size_t sampi_next_serial(void)
 {
     static size_t last;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return SAMPI_COUNT(&last);
 }
 
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
@@ -4048,7 +4284,7 @@ static double sampi_sigma_scale(double range)
 
 static uint64_t sampi_sigma_x(float max, float l, double scale)
 {
-    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
@@ -4181,7 +4417,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
    - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((order->max - (double)d->logit) - order->mean);
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
 /* More than p, so one unit of mass above the share rounded down. */
@@ -4332,7 +4568,7 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
 {
     float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
     double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
 /* The same with a sampler's settings; the fast path calls it with its own sums. */
@@ -4572,8 +4808,8 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
    */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
-    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
 /* The only place that changes mu in a draw; the fast path calls it with its own sums. */
@@ -4601,8 +4837,8 @@ typedef struct sampi_zipf {
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
-    zipf->tb = fma(t, b, zipf->tb);
-    zipf->tt = fma(t, t, zipf->tt);
+    zipf->tb = SAMPI_FMA(t, b, zipf->tb);
+    zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
@@ -4612,7 +4848,7 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
-    double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
+    double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     if (!(k < (double)n)) return n; /* more than there are, or no number */
     return k >= 1.0 ? (size_t)k : 1;
@@ -4639,8 +4875,8 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
-    return fma(-room, SAMPI_LN2, (double)max);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
 /* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
@@ -4682,8 +4918,16 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
-static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    float before = sampi_roundf(decay * sum);
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(before, 1.0f, x); /* ptxas would make one of a mere sum and the product */
+#else
+    return before + x; /* some platforms' fmaf is not exact */
+#endif
+}
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
@@ -6695,6 +6939,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
+    if (!status) status = sampi_use_status();
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -7744,7 +7989,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
-    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -7790,7 +8035,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
         float x = sampi_element_at(row, i);
-        if (!(fabsf(x) <= FLT_MAX)) continue;
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
     }
@@ -8072,8 +8317,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
     if (sampi_band_is_whole(band)) return true;
-    double at_low = fabs(sampi_signed_score(o, band->in_low));
-    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
@@ -9035,14 +9280,6 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
    What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
-   0 counts. */
-static void sampi_mix(uint64_t *hash, uint64_t x)
-{
-    uint64_t pair[2] = { *hash, x };
-    *hash = sampi_checksum(pair, sizeof pair);
-}
-
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
@@ -9762,6 +9999,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (!status) status = sampi_use_status();
     if (status) return status;
 
     sampi_op_layout at = sampi_op_layout_of(op);
@@ -10072,7 +10310,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = __builtin_ctzll(*set);
+    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }
@@ -10463,8 +10701,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }
@@ -10560,7 +10798,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 }
 
 /* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+   Words of 32 bits, least significant byte first, and so is everything else:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -10619,19 +10857,38 @@ SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
-static void sampi_kv_write(char **to, const void *from, size_t n)
+/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
+   samp_kv_state_save. */
+static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
-    memcpy(*to, from, n);
+    x = sampi_little(x);
+    memcpy(*to, &x, n);
     *to += n;
 }
 
-/* Word i of a state, which need not be aligned. */
-static uint32_t sampi_kv_word(const char *bytes, size_t i)
+/* n bytes of a state, at any address. */
+static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
-    uint32_t x;
-    memcpy(&x, bytes + 4 * i, 4);
-    return x;
+    uint64_t x = 0;
+    memcpy(&x, bytes, n);
+    return sampi_little(x);
+}
+
+/* Word i of a state. */
+static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
+
+/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
+{
+    size_t width = sampi_kv_width(rows->half);
+    for (size_t i = 0; SAMPI_BIG_ENDIAN && i < rows->n; i++) {
+        char *p = rows->data + cell * rows->stride + i * rows->step;
+        for (size_t k = 0; k < width / 2; k++) {
+            char first = p[k];
+            p[k] = p[width - 1 - k];
+            p[width - 1 - k] = first;
+        }
+    }
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
@@ -10656,25 +10913,24 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     uint32_t n = sampi_kv_count(cache, seq);
     if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
-        uint32_t field = sampi_kv_field(kv, i);
-        sampi_kv_write(&to, &field, 4);
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) sampi_kv_write(&to, sampi_kv_field(kv, i), 4);
+    sampi_kv_write(&to, n, 4);
+    for (uint32_t i = 0; i < cache->size; i++) {
+        if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].pos, 4);
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].delta, 4);
     }
-    sampi_kv_write(&to, &n, 4);
-    for (uint32_t i = 0; i < cache->size; i++)
-        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
         size_t written = 0;
         for (uint32_t i = 0; i < cache->size; i++) {
             if (!sampi_kv_has(&cache->cells[i], seq)) continue;
             sampi_kv_copy(&packed, written, &kv->rows[k], i);
-            written++;
+            sampi_kv_little(&packed, written++);
         }
         to += n * packed.stride;
     }
-    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
-    sampi_kv_write(&to, &sum, 8);
+    sampi_kv_write(&to, sampi_checksum(bytes, (size_t)(to - (char *)bytes)), 8);
     return SAMP_OK;
 }
 
@@ -10683,14 +10939,12 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
-    uint64_t sum;
     if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
     for (size_t i = 0; i < fields; i++)
         if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
     *n = sampi_kv_word(bytes, fields);
     if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
-    memcpy(&sum, bytes + size - 8, 8);
-    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    if (sampi_kv_number(bytes + size - 8, 8) != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
     for (uint32_t i = 0; i < *n; i++) {
         int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
         int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
@@ -10719,6 +10973,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
         sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        sampi_kv_little(&kv->rows[k], cell);
         data += n * packed.stride;
     }
     c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
@@ -10750,6 +11005,14 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 }
 
 #endif /* SAMPLING_KV_DECLARED */
+
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -3458,8 +3458,7 @@ enum {
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
     sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
-    size_t serial, n_vocab;
-    uint64_t n_edits;
+    size_t serial, n_vocab, n_edits;
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
     int n_listeners;                              /* or more than that */
     bool draws, custom;                           /* some member draws, is the user's */
