@@ -4918,15 +4918,20 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+static float sampi_add_to_product(float product, float x)
+{
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(product, 1.0f, x);
+#else
+    return product + x; /* some platforms' fmaf is not exact */
+#endif
+}
+
 /* One more value in a decaying sum. */
 static float sampi_decay(float sum, float decay, float x)
 {
-    float before = sampi_roundf(decay * sum);
-#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
-    return fmaf(before, 1.0f, x); /* ptxas would make one of a mere sum and the product */
-#else
-    return before + x; /* some platforms' fmaf is not exact */
-#endif
+    return sampi_add_to_product(sampi_roundf(decay * sum), x);
 }
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
