@@ -14,7 +14,7 @@ static const llama_vocab *vocab;
 static int32_t n_vocab;
 static int n_lines, length = 24; /* tokens of a chain; short: 2, and a text is one word */
 
-static const char *const BREAKERS[] = { "\n", "said", "", ",", NULL };
+static const char *const BREAKERS[] = { "\n", "o", "", ", a", NULL };
 
 #define penalties(last_n, repeat, freq, present) llama_sampler_init_penalties(n_vocab, last_n, repeat, freq, present)
 #define dry(multiplier, allowed, last_n)                                                                             \
@@ -133,8 +133,9 @@ static void chains(void)
     run("penalties first", llama_chain(penalties(8, 1.5f, 0.0f, 0.4f), top_k(40), temp(0.8f), dist(26)));
     run("penalties behind temp", llama_chain(temp(0.8f), penalties(16, 1.2f, 0.3f, 0.0f), dist(27)));
     run("penalties off", llama_chain(penalties(-1, 1.3f, 0.0f, 0.0f), dist(28)));
-    run("dry", llama_chain(dry(2.0f, 1, 128), dist(29)));
-    run("dry, greedy", llama_chain(dry(0.8f, 2, 64), greedy()));
+    run("dry", llama_chain(dry(3.0f, 1, 128), top_k(4), dist(29)));
+    run("dry, greedy", llama_chain(dry(5.0f, 1, 64), greedy()));
+    run("dry, a short window", llama_chain(dry(5.0f, 1, 6), greedy()));
     run("dry off", llama_chain(dry(0.0f, 2, 64), dry(1.0f, 2, -1), dist(30)));
     run("logit_bias", llama_chain(bias(), dist(31)));
     run("all", llama_chain(bias(), penalties(32, 1.1f, 0.0f, 0.1f), dry(0.8f, 2, 64),
@@ -180,7 +181,7 @@ static void array(const char *name, llama_sampler *s)
             data[i] = (llama_data){ i, logits[i] * (1.0f + 0.3f * (float)round), 0.0f };
         llama_array cur = { data, (size_t)n_vocab, -1, false };
         llama_sampler_apply(s, &cur);
-        int32_t token = cur.selected >= 0 ? data[cur.selected].id : 300 + round;
+        int32_t token = cur.selected >= 0 ? data[cur.selected].id : 300 + round % 2;
         llama_sampler_accept(s, token);
         printf(" %zu/%d/%d/%016llx", cur.size, (int)cur.selected, cur.sorted, (unsigned long long)hash_of(&cur));
     }
@@ -271,6 +272,9 @@ static void lives(void)
     printf(" %s %d %p", llama_sampler_name(out), llama_sampler_chain_n(chain),
            (void *)llama_sampler_chain_remove(chain, 9));
     generate(chain, 8);
+    llama_sampler *like = llama_sampler_init_xtc(0.3f, 0.1f, 0, 60);
+    llama_sampler_copy(like, out); /* in no chain */
+    llama_sampler_free(like);
     llama_sampler *last = llama_sampler_chain_remove(chain, 4);
     llama_sampler_chain_add(chain, out);
     llama_sampler_chain_add(chain, last);
@@ -283,6 +287,11 @@ static void lives(void)
     llama_sampler_free(chain);
     generate(other, 8);
     llama_sampler_accept(llama_sampler_chain_get(other, 1), 300); /* a member alone is told */
+    generate(other, 8);
+    clone = llama_sampler_clone(llama_sampler_chain_get(other, 1));
+    for (int i = 0; i < 4; i++) llama_sampler_accept(clone, 400 + i);
+    llama_sampler_copy(clone, llama_sampler_chain_get(other, 1)); /* in its new chain */
+    llama_sampler_free(clone);
     generate(other, 8);
     llama_sampler_free(other);
     printf("\n");
@@ -346,7 +355,14 @@ static void originals(void)
                               llama_sampler_init_mirostat(n_vocab, 64, -1.0f, 0.1f, 100),
                               llama_sampler_init_dry(vocab, -1.0f, 1.75f, 2, 64, (const char **)(uintptr_t)BREAKERS,
                                                      5) };
+    /* it makes a dry, and puts breakers in: of std::vectors, which are three pointers, one of one token */
+    int32_t token[] = { 13 };
+    void *tokens[3] = { token, token + 1, token + 1 }, *breakers[3] = { tokens, tokens + 3, tokens + 3 };
+    llama_sampler *made = llama_dry_testing(1.0f, 1.75f, 2, 64, breakers), *copy = llama_sampler_clone(made);
     begin("originals");
+    printf(" %s", llama_sampler_name(copy));
+    llama_sampler_free(copy);
+    llama_sampler_free(made);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         llama_sampler *clone = llama_sampler_clone(list[i]), *again = list[i]->iface->clone(clone);
         printf(" %s", llama_sampler_name(again));

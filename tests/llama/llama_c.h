@@ -134,6 +134,11 @@ llama_sampler *llama_sampler_init_logit_bias(int32_t n_vocab, int32_t n, const l
 llama_sampler *llama_sampler_init_grammar(const llama_vocab *, const char *text, const char *root);
 llama_sampler *llama_sampler_init_infill(const llama_vocab *);
 
+/* C++: dry's breakers as token sequences, a std::vector of vectors; libllama makes a dry of its own in it. */
+llama_sampler *
+llama_dry_testing(float multiplier, float base, int32_t allowed_length, int32_t last_n,
+                  void *vector) __asm__("_Z30llama_sampler_init_dry_testingffiiRKSt6vectorIS_IiSaIiEESaIS1_EE");
+
 /* ---- what every program here begins with ---- */
 
 static inline void llama_quiet(int level, const char *text, void *user)
