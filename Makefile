@@ -104,6 +104,10 @@ test-demo: tests/demo.sh $(B)/tales
 test-readme: tests/readme.sh README.md sampling.h | $(B)
 	@CC="$(CC)" sh tests/readme.sh $(B)/readme
 
+## test-bindings: Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) sampling.h | $(B)
+	@CC="$(CC)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
@@ -202,16 +206,17 @@ $(B)/libsampling_llama.so: bench/llama_standin.c sampling.h | $(B)
 test-llama: llama
 	@CC="$(CC)" sh tests/llama/run.sh test
 
-test-llama-if-there:
-	@$(MAKE) --no-print-directory llama; CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+# in make ci, where nothing may be fetched perhaps: then it says SKIPPED
+test-llama-if-there: llama
+	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
 ## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
 bench-llama: llama
 	@CC="$(CC)" sh tests/llama/run.sh bench
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
-CI := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags parity-small fuzz-regress test-namespace test-readme toc budget-code
+CI := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
+      test-math test-flags parity-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
 CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
@@ -422,7 +427,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

@@ -40,7 +40,7 @@
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
-       >>describe  >>params                                            the table of samplers, constructors
+       >>describe  >>params  >>settings                                the table of samplers, constructors; by name
        >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
@@ -267,6 +267,8 @@ typedef struct samp_params {
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
 } samp_params;
 
+typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
+
 /* What an array's elements are: the logits of a batch, the probabilities and results of the operator. */
 typedef enum samp_dtype {
     SAMP_F32 = 0,
@@ -460,6 +462,48 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
      out      status [n_rows], may be NULL: of each row. A row that failed is what it was, NULL for instance.
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
+
+/* samp_settings_new -- samp_default_params() to be changed by name and text, for who can't or won't know the struct:
+   bindings, command lines, files of settings. It owns all that its members point to. NULL: no memory.
+   samp_settings_free takes NULL. One thread at a time.
+   samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
+   NULL but of NULL; what it points to changes with the next call that sets. */
+SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API void samp_settings_free(samp_settings *settings);
+SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
+
+/* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
+   nothing may stand before or behind it, blanks neither. A value of NULL is the default.
+     name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
+              (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
+     value    "40", "-1": whole numbers. "0.95", "1e-3", "-inf": rounded to the nearest float, ties to even.
+              rng: "philox" or "mt19937". order: copied.
+              logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
+              dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
+              breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+              n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
+              the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
+              *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
+              an error nothing has changed. If the value is good for a sampler, samp_check_params tells, as ever.
+     Memory   order and the two lists are copied; each copy is one block. */
+SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
+
+/* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
+   samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
+     out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
+              order that is NULL. */
+SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
+
+/* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
+   breakers; samp_vocab tells of the function and of user. The member n_vocab becomes the same. Chains made from these
+   settings may ask it: free the settings last. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
+SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
+                                     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
+                                                                size_t *n_bytes),
+                                     void *user);
 
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
@@ -1442,7 +1486,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1637,7 +1681,7 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
 
 static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
+    for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
 }
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
@@ -2479,8 +2523,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), l = V(min)(V(max)(v * vr, low), high);
-        V(store)(out + i, V(select)(V(ge)(v, low), l, v));
+        V(f) v = V(load)(x + i);
+        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
@@ -2562,9 +2606,9 @@ static const sampi_kernels *sampi_use(void)
     return &SAMPI_KERNEL_TABLE[i];
 }
 
-SAMP_API const char *samp_isa_name(void) { return sampi_use()->name; }
+SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
 
-SAMP_API const char *samp_isa_list(int i)
+SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
         if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
@@ -2572,7 +2616,7 @@ SAMP_API const char *samp_isa_list(int i)
 }
 
 /* NULL forgets the choice, and the next use makes it anew. */
-SAMP_API int samp_isa_force(const char *name)
+SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
         __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
@@ -3191,7 +3235,8 @@ struct sampi_sampler {
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
-    SAMPI_SIZE /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_WORD  /* no number: in samp_params only (SAMPI_CHAIN_FIELDS) */
 } sampi_type;
 
 enum {
@@ -3199,7 +3244,8 @@ enum {
     SAMPI_OR_ZERO = 2,    /* 0 is, besides */
     SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
     SAMPI_IF_LAST = 8,    /* told only if the field before was */
-    SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_OR_ALL = 32     /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
@@ -3233,7 +3279,7 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
 
-    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
@@ -3282,17 +3328,21 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
-/* For checks and for the text of samp_describe. As a double, which holds floats and int32 exactly; a SAMPI_SIZE
-   only roughly, enough to compare with 1. */
-static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+/* For checks and texts, from where it stands in a sampler or in samp_params. As a double, which holds floats and int32
+   exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
-    const char *at = (const char *)s + f->at;
     switch (f->type) {
-        case SAMPI_FLOAT: return (double)*(const float *)(const void *)at;
-        case SAMPI_INT32: return (double)*(const int32_t *)(const void *)at;
-        case SAMPI_SIZE: break;
+        case SAMPI_FLOAT: return (double)*(const float *)at;
+        case SAMPI_INT32: return (double)*(const int32_t *)at;
+        case SAMPI_SIZE:
+        case SAMPI_WORD: break;
     }
-    return (double)*(const size_t *)(const void *)at;
+    return (double)*(const size_t *)at;
+}
+static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+{
+    return sampi_number(f, (const char *)s + f->at);
 }
 
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
@@ -3300,7 +3350,7 @@ static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_
 
 /* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
    (samp_default_params). So both have the same defaults. */
-static void sampi_field_reset(const sampi_field *f, void *to)
+static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
     int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
@@ -3309,6 +3359,7 @@ static void sampi_field_reset(const sampi_field *f, void *to)
         case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
         case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
         case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
+        case SAMPI_WORD: break;
     }
 }
 
@@ -3395,6 +3446,15 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
+/* Is a number in its field's range? NaN is told apart. */
+static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
+{
+    bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
+    bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
+    sampi_require(t, x == x, SAMP_E_NAN, f->param);
+    sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+}
+
 /* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
    s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
    breakers. Reads fields only, checked or not. */
@@ -3414,17 +3474,12 @@ static bool sampi_is_off(const sampi_sampler *s)
    and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
    takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
    samp_check_params come here both, so they cannot disagree. */
-static void sampi_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
         const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
-        double x = sampi_field_value(t, f);
-        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
-        bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
-        sampi_require(t, x == x, SAMP_E_NAN, f->param);
-        sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+        if (f->kind == t->kind && f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
     }
     if (!t->status && hooks->prepare) hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
@@ -3461,7 +3516,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 }
 
 /* The end of every constructor but the chain's, and of a step from samp_params. */
-static samp_sampler *sampi_init(sampi_sampler *t)
+static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
@@ -3563,7 +3618,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
 /* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
-static void sampi_logit_bias_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
     s->u.bias.from = NULL;
@@ -3741,7 +3796,7 @@ static sampi_head *sampi_dry_head(const sampi_sampler *s)
 }
 
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
-static void sampi_dry_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
@@ -4987,14 +5042,14 @@ typedef struct sampi_text {
 } sampi_text;
 
 /* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
-static void sampi_put_char(sampi_text *t, char c)
+static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
     t->len++;
 }
 
 /* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
-static void sampi_put(sampi_text *t, const char *text)
+static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
@@ -5010,31 +5065,33 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 }
 
 /* Negated as unsigned, which is right for INT64_MIN as well. */
-static void sampi_put_i64(sampi_text *t, int64_t x)
+static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
-   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
-   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
-static void sampi_put_float(sampi_text *t, float value)
+/* So many significant digits (6 .. 9); with six as printf's %g does, but for values half way between two of them, which
+   the scaling by tens may round the other way. That is harmless: the text is for people, and who reads one back
+   (sampi_put_exactly) looks at what comes out. For six digits the scaling leaves x in [99999.95, 999999.5), so rounded
+   it has six. */
+static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
-    double x = fabs((double)value);
+    double x = fabs((double)value), end = 1.0;
     int exponent = 0;
     if (value < 0.0f) sampi_put_char(t, '-');
     if (!(x > 0.0) || x > FLT_MAX) {
         sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
         return;
     }
-    while (x >= 999999.5) x /= 10.0, exponent++;
-    while (x < 99999.95) x *= 10.0, exponent--;
-    uint32_t digits = (uint32_t)(x + 0.5), shown = 6; /* value = digits * 10^exponent, digits has 6 places */
-    int point = exponent + 6;                         /* places before the decimal point */
+    for (uint32_t i = 0; i < places; i++) end *= 10.0;
+    while (x >= end - 0.5) x /= 10.0, exponent++;
+    while (x < end / 10.0 - 0.05) x *= 10.0, exponent--;
+    uint32_t digits = (uint32_t)(x + 0.5), shown = places; /* value = digits * 10^exponent */
+    int point = exponent + (int)places;                    /* places before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
-    char place[6];
+    char place[9];
     for (int i = (int)shown - 1; i >= 0; i--, digits /= 10) place[i] = (char)('0' + digits % 10);
     int before = scientific ? 1 : point;
     if (before <= 0) sampi_put(t, "0.");
@@ -5047,11 +5104,12 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_char(t, 'e');
     sampi_put_i64(t, point - 1);
 }
+static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
 /* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
    draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
    mean nothing. */
-static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
+static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const char *between = "(";
     bool told = false;
@@ -5069,6 +5127,7 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
             case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
             case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
             case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
+            case SAMPI_WORD: break;
         }
         between = ", ";
     }
@@ -5100,6 +5159,13 @@ static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
+/* The final 0, and the length: what a function that makes a text ends with. */
+static SAMPI_COLD int sampi_end_text(const sampi_text *t)
+{
+    if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+    return (int)t->len;
+}
+
 /* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
    empty chain is "logits" alone. */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
@@ -5109,8 +5175,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
     sampi_put(&t, "logits");
     if (!sampi_is_chain((const sampi_sampler *)s) || ((const sampi_sampler *)s)->u.chain.n) sampi_put(&t, " -> ");
     sampi_describe((const sampi_sampler *)s, &t);
-    if (size) buf[t.len < size ? t.len : size - 1] = 0;
-    return (int)t.len;
+    return sampi_end_text(&t);
 }
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
@@ -5159,7 +5224,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 }
 
 /* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
-static void sampi_penalties_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
     (void)make;
@@ -5412,7 +5477,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 
 /* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
    and that before temp: so samp_chain_from_params promises it. For good parameters only. */
-static sampi_kind sampi_selector_of(const samp_params *p)
+static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
     if (p->mirostat == 2) return SAMPI_MIROSTAT_V2;
@@ -5440,7 +5505,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 }
 
 /* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
-static sampi_kind sampi_step_lettered(char letter)
+static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
         if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
@@ -5500,6 +5565,27 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
+/* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
+   them; the words (`how` says which) are checked by hand, and set in >>settings, where `told` says what is good. */
+/* clang-format off */
+#define SAMPI_WHOLE(param, usual, lo, hi) \
+    { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
+#define SAMPI_TEXT(param, word, told) \
+    { SAMPI_CHAIN, SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
+enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
+static const sampi_field SAMPI_CHAIN_FIELDS[] = {
+    SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
+    SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
+    SAMPI_WHOLE(mirostat, 0, 0, 2),
+    SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
+    SAMPI_TEXT(rng, RNG, "philox or mt19937"),
+    SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
+    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
+    SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
+};
+/* clang-format on */
+#define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -5507,8 +5593,10 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
-    sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
-                  "n_ctx_train");
+    for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
+        if (f->type != SAMPI_WORD) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+    }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
         sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
@@ -5519,8 +5607,6 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         sampi_steps steps = sampi_steps_of(p);
         for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
-        sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
-        sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -5537,7 +5623,7 @@ static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, 
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
    selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
-static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p)
 {
     sampi_steps steps = sampi_steps_of(p);
     int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
@@ -5566,6 +5652,413 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     }
     if (status) *status = bad;
     return chain;
+}
+
+/* ================================================================================================ >>settings
+   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
+   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
+   samp_check_params.
+
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+
+struct samp_settings {
+    samp_params params;
+    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+};
+
+/* ---- reading numbers ----
+   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
+   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
+   read to its end. */
+
+static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* '+' or nothing: false; '-': true. */
+static bool sampi_read_sign(const char **text)
+{
+    bool negative = **text == '-';
+    *text += negative || **text == '+';
+    return negative;
+}
+
+/* Digits, one at least, of a number up to `most`. */
+static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
+{
+    int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
+    for (*out = 0; sampi_is_digit(**text); ++*text) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (digit > most || *out > (most - digit) / 10) status = SAMP_E_RANGE;
+        *out = 10 * *out + digit;
+    }
+    return status;
+}
+
+/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    uint64_t n;
+    bool negative = sampi_read_sign(&text);
+    int status = sampi_read_digits(&text, negative ? least : most, &n);
+    if (*text) return SAMP_E_FORMAT;
+    if (!status) *out = negative ? 0 - n : n;
+    return status;
+}
+
+/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
+   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
+   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+
+/* x = 10 x + digit, for an x without a fraction. */
+static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+{
+    for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
+        digit += 10 * (uint32_t)x[i];
+        x[i] = (uint16_t)digit;
+    }
+}
+
+/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+{
+    uint32_t carry = 0;
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        carry = carry << 16 | x[i];
+        x[i] = (uint16_t)(carry / 10);
+        carry %= 10;
+    }
+    return carry;
+}
+
+/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
+   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+{
+    uint64_t leading = 0;
+    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        if (leading >> 37) {
+            rest |= x[i];
+            scale *= 65536.0;
+        } else {
+            leading = leading << 16 | x[i];
+        }
+    }
+    return (float)((double)(leading | (rest != 0)) * scale);
+}
+
+/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+static SAMPI_COLD int sampi_read_float(const char **text, float *out)
+{
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest = 0;
+    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    bool negative = sampi_read_sign(text);
+    const char *t = *text;
+    memset(x, 0, sizeof x);
+    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
+        uint32_t digit = (uint32_t)(*t - '0');
+        if (*t == '.') {
+            point = 1;
+        } else if (n < SAMPI_DIGITS) {
+            sampi_decimal_grow(x, digit);
+            n += n || digit;
+            low -= point;
+        } else {
+            rest |= digit;
+            low += 1 - point;
+        }
+    }
+    if (t - *text == point) return SAMP_E_FORMAT;
+    *text = t;
+    if (*t == 'e' || *t == 'E') {
+        uint64_t power;
+        ++*text;
+        bool down = sampi_read_sign(text);
+        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
+        if (status) return status;
+        low += down ? -(int64_t)power : (int64_t)power;
+    }
+    if (!n) low = 0;
+    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
+    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
+    for (; low > 0; low--) sampi_decimal_grow(x, 0);
+    float value = sampi_decimal_round(x, rest);
+    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = negative ? -value : value;
+    return SAMP_OK;
+}
+
+/* ---- setting ---- */
+
+/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
+   logit_bias is left out, whose list is the chain's and counts by itself. */
+static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
+{
+    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_field *found = NULL;
+    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
+        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    }
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];
+    return found;
+}
+
+/* An entry of logit_bias; moves *text behind it. */
+static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
+{
+    uint64_t token;
+    int status = sampi_read_digits(text, INT32_MAX, &token), bad = SAMP_OK;
+    const char *t = *text;
+    out->token = (samp_token)token;
+    out->bias = -INFINITY;
+    if (status == SAMP_E_FORMAT || (*t != '+' && *t != '-')) return SAMP_E_FORMAT;
+    if (t[0] == '-' && t[1] == 'i' && t[2] == 'n' && t[3] == 'f')
+        *text += 4;
+    else
+        bad = sampi_read_float(text, &out->bias);
+    return bad ? bad : status;
+}
+
+/* The list with the text's entries behind it -> *block, or a status. */
+static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
+{
+    size_t had = (size_t)p->n_logit_bias, n = had + 1;
+    int status = SAMP_OK;
+    for (const char *c = value; *c; c++) n += *c == ',';
+    if (n > INT32_MAX) return SAMP_E_RANGE;
+    samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC(n * sizeof *list);
+    if (!list) return SAMP_E_NOMEM;
+    if (had) memcpy(list, p->logit_bias, had * sizeof *list);
+    for (size_t i = had; i < n && !status; i++, value++) {
+        status = sampi_read_bias(&value, &list[i]);
+        if (*value != (i + 1 < n ? ',' : 0)) status = SAMP_E_FORMAT;
+    }
+    if (status) {
+        SAMP_FREE(list);
+        return status;
+    }
+    p->n_logit_bias = (int32_t)n;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
+{
+    const char *const *old = p->dry_breakers;
+    bool none = !strcmp(value, "none");
+    size_t n = 0, used = 0, size = strlen(value) + 1;
+    if (!*value) return SAMP_E_RANGE;
+    for (; !none && old && old[n]; n++) used += strlen(old[n]) + 1;
+    const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
+    if (!list) return SAMP_E_NOMEM;
+    char *text = (char *)(list + n + 2);
+    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    memcpy(text + used, value, size);
+    for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
+    list[none ? 0 : n + 1] = NULL;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from, *block = NULL, *old;
+    bool mt = value && !strcmp(value, "mt19937");
+    int status = SAMP_OK;
+    switch (f->how) {
+        case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
+        case SAMPI_RNG:
+            if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
+            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return SAMP_OK;
+        case SAMPI_ORDER:
+            block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
+            if (value && !block) return SAMP_E_NOMEM;
+            if (value) memcpy(block, value, strlen(value) + 1);
+            break;
+        case SAMPI_BREAKERS:
+            if (value) status = sampi_more_breakers(p, value, &block);
+            break;
+        default:
+            if (value)
+                status = sampi_more_biases(p, value, &block);
+            else
+                p->n_logit_bias = 0;
+    }
+    if (status) return status;
+    memcpy(&old, to, sizeof old);
+    memcpy(to, &block, sizeof block);
+    SAMP_FREE(old);
+    return SAMP_OK;
+}
+
+/* value NULL: the default, as samp_default_params has it. */
+static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from;
+    uint64_t n;
+    float x;
+    int status = SAMP_OK;
+    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (!value) {
+        sampi_field_reset(f, to);
+    } else if (f->type == SAMPI_FLOAT) {
+        status = sampi_read_float(&value, &x);
+        if (*value) return SAMP_E_FORMAT;
+        if (!status) memcpy(to, &x, sizeof x);
+    } else {
+        bool small = f->type == SAMPI_INT32;
+        status = sampi_read_integer(value, small ? (uint64_t)INT32_MAX + 1 : 0, small ? INT32_MAX : SIZE_MAX, &n);
+        if (!status && small) *(int32_t *)to = (int32_t)n;
+        if (!status && !small) *(size_t *)to = (size_t)n;
+    }
+    return status;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
+{
+    const char *what = s ? "name" : "settings";
+    int status = SAMP_E_NULL;
+    if (s && name) {
+        const sampi_field *f = sampi_field_named(name);
+        what = f ? f->param : name;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+    }
+    if (field) *field = status ? what : NULL;
+    return status;
+}
+
+/* ---- telling ---- */
+
+/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
+{
+    char buf[24];
+    float back = 0.0f;
+    for (uint32_t places = 6; places < 10; places++) {
+        sampi_text number = { buf, sizeof buf, 0 };
+        const char *text = buf;
+        sampi_put_digits(&number, value, places);
+        sampi_end_text(&number);
+        if (!sampi_read_float(&text, &back) && back == value) break;
+    }
+    sampi_put(t, buf);
+}
+
+/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+{
+    const char *between = "";
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        if (!traits->letter) continue;
+        sampi_put(t, between);
+        for (const char *c = traits->step; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        sampi_put_char(t, ' ');
+        sampi_put_char(t, traits->letter);
+        between = ", ";
+    }
+}
+
+/* The value that p has. False: there is no text of it. */
+static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
+{
+    const void *at = (const char *)p + f->from;
+    switch (f->type) {
+        case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
+        case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
+        case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
+        case SAMPI_WORD:
+            if (f->how == SAMPI_SEED)
+                sampi_put_u64(t, p->seed);
+            else if (f->how == SAMPI_RNG)
+                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
+            else if (f->how == SAMPI_ORDER && p->order)
+                sampi_put(t, p->order);
+            else
+                return false;
+    }
+    return true;
+}
+
+/* The values that a field may have. */
+static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
+{
+    bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
+    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    for (int high = 0; range && high < 2; high++) {
+        double end = high ? f->hi : f->lo;
+        sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
+        if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)end);
+        else
+            sampi_put_exactly(t, (float)end);
+    }
+    sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
+    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+}
+
+/* With parameters their value, without the range. */
+static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!name || (!buf && size)) return SAMP_E_NULL;
+    const sampi_field *f = sampi_field_named(name);
+    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!p) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *name, char *buf, size_t size)
+{
+    return s ? sampi_tell(&s->params, name, buf, size) : SAMP_E_NULL;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
+{
+    return sampi_tell(NULL, name, buf, size);
+}
+
+/* ---- the settings themselves ---- */
+
+SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
+{
+    samp_settings *s = (samp_settings *)SAMP_MALLOC(sizeof *s);
+    if (s) {
+        memset(s, 0, sizeof *s);
+        s->params = samp_default_params();
+    }
+    return s;
+}
+
+SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (SAMPI_CHAIN_FIELDS[i].type == SAMPI_WORD) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+    SAMP_FREE(s);
+}
+
+SAMP_API SAMPI_COLD const samp_params *samp_settings_params(const samp_settings *s) { return s ? &s->params : NULL; }
+
+SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_vocab,
+                                                const char *(*token_bytes)(const samp_vocab *, samp_token, size_t *),
+                                                void *user)
+{
+    if (!s || !token_bytes) return SAMP_E_NULL;
+    if (n_vocab < 0) return SAMP_E_RANGE;
+    s->vocab.n_vocab = s->params.n_vocab = n_vocab;
+    s->vocab.token_bytes = token_bytes;
+    s->vocab.user = user;
+    s->vocab.eos = s->vocab.eot = -1;
+    s->params.vocab = &s->vocab;
+    return SAMP_OK;
 }
 
 /* =================================================================================================== >>chain
@@ -5598,7 +6091,7 @@ static void sampi_save_state(sampi_sampler *s)
 
 /* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
    The position is the caller's business. */
-static void sampi_restore_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
@@ -5735,7 +6228,7 @@ SAMP_API const char *samp_name(const samp_sampler *s)
 
 /* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
    own leaves its members as they are. The workspace stays: it is no state. */
-SAMP_API void samp_reset(samp_sampler *sampler)
+SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || s->status) return;
@@ -8037,7 +8530,7 @@ static size_t sampi_lay(size_t *size, size_t bytes)
      candidate   12 bytes a token; w lies there too, with what is laid over it (sampi_scored): as much again
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */
-static int sampi_reserve(sampi_work *work, size_t n)
+static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n)
 {
     size_t size = 0;
     if (n <= work->n) return SAMP_OK;
@@ -8431,6 +8924,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
                 case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
                 case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+                case SAMPI_WORD: break;
             }
         }
 }
@@ -9098,7 +9592,8 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
 }
 
 /* The only allocation of the operator: a record of what was described. */
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
+                                                                  int *status)
 {
     samp_random_sample *op = NULL;
     int bad = sampi_op_check_description(result, probs, n);

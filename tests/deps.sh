@@ -23,6 +23,8 @@ lld                      command -v wasm-ld || ls /usr/lib/llvm-*/bin/wasm-ld
 wasi-libc                test -e /usr/lib/wasm32-wasi/libc.a
 libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
 nodejs                   command -v node
+npm                      command -v npm
+python3                  command -v python3
 EOF
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
