@@ -10643,9 +10643,9 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 /* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
    it as nothing, and samp_llama_fn_... itself. */
 #ifndef SAMP_LLAMA_SYMBOL
-#define SAMPI_TEXT(x)           #x
-#define SAMPI_TEXT_OF(x)        SAMPI_TEXT(x)
-#define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_TEXT_OF(__USER_LABEL_PREFIX__) #name)
+#define SAMPI_LABEL(prefix)     #prefix
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* what the macro stands for */
+#define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
 #endif
 
 struct llama_model;

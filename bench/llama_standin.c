@@ -22,7 +22,7 @@
  * the tokens that this library chose; those of them straight from the logits, and those sampler by sampler over an array;
  * and how often a sampler of the original's or the user's own was applied.
  *
- * Linux and other systems with glibc's or musl's dynamic linker, 64 bits. */
+ * For 64 bits of Linux; tried with glibc on x86-64. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
