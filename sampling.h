@@ -951,7 +951,7 @@ SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context 
      Works    behind each of the interface's layouts (6, 10 and 12 functions); on the CPU, not in the device's graph.
      Errors   apply has no status: an array that samp_apply refuses has selected = -1 (llama_sampler_sample ends the
               program then). samp_status tells before, whether the chain carries one. A clone that fails is NULL.
-     Returns  NULL: no chain, or one that is in a chain.   Free with llama_sampler_free.
+     Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
      Memory   two pointers, from llama_sampler_init. */
 SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
 SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);

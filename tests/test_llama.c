@@ -80,10 +80,12 @@ struct llama_context {
 static struct llama_model words = { { 6, { "", "a", "bc", " the", "<end>", "def" } } }; /* 0 and 4: control tokens */
 
 static int n_samplers;
+static bool no_room; /* for another */
 
 struct llama_sampler *llama_sampler_init(struct llama_sampler_i *iface, void *ctx)
 {
-    struct llama_sampler *s = (struct llama_sampler *)malloc(sizeof *s);
+    struct llama_sampler *s = no_room ? NULL : (struct llama_sampler *)malloc(sizeof *s);
+    if (!s) return NULL;
     s->iface = iface;
     s->ctx = ctx;
     n_samplers++;
@@ -116,7 +118,7 @@ int32_t llama_token_to_piece(const struct llama_vocab *vocab, llama_token token,
     int32_t n = token == 4 && !special ? 0 : (int32_t)strlen(word);
     assert_int_equal(lstrip, 0);
     if (n > length) return -n;
-    memcpy(buf, word, (size_t)n);
+    if (n > 0) memcpy(buf, word, (size_t)n);
     return n;
 }
 
@@ -259,6 +261,10 @@ static void test_errors(void **state)
         if (clone) llama_free(clone);
         assert_int_equal(heap.live, before);
     }
+    no_room = true;
+    assert_null(f->clone(s));
+    assert_int_equal(heap.live, before);
+    no_room = false;
     llama_free(s);
     s = samp_llama_init(samp_init_greedy()); /* any sampler, not only chains */
     assert_int_equal(apply_once(f, s), 3);
