@@ -5,8 +5,9 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
-   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
+   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
+   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -49,7 +50,8 @@
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
+       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
+                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_reserve, and the first samp_sample of a size where nobody called that
@@ -90,7 +92,9 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation.
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
+        compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
@@ -115,7 +119,7 @@
 #include <stdint.h>
 
 #ifndef SAMP_API
-#if defined(SAMPLING_STATIC) && defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && (defined(__GNUC__) || defined(__clang__))
 #define SAMP_API static __attribute__((unused))
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
@@ -194,6 +198,8 @@ struct samp_gpu_data;
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
+   candidates than before or another data is SAMP_E_RANGE.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -213,7 +219,8 @@ struct samp_sampler {
     void *ctx; /* yours in a custom sampler */
 };
 
-/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it. */
+/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it, and stay as it
+   is. */
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
@@ -347,13 +354,26 @@ typedef struct samp_perf_data {
     uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
 } samp_perf_data;
 
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+#if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
+#define SAMPLING_DECLARED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ===================================================================================================== >>api */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
 
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
+              SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
      Memory   about 21 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
@@ -404,7 +424,8 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
+     tokens would be wrong, so there are none.
    samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
      behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
@@ -530,7 +551,7 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
    SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
+/* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
@@ -559,7 +580,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
               forgery), too few or too many, of another version, or of a sampler with other settings. After an error
               nothing has changed.
-     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+     Memory   none.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -599,12 +620,15 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
      Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
-     Keeps    the order of the array and `sorted`; a sampler that reorders or removes sets selected to -1.
+     Keeps    the order of the array and `sorted`.
+     selected is -1 behind a sampler that does not select: what was chosen from other candidates counts no more. So a
+              draw from a chain with such a one behind the last that selects is SAMP_E_UNSUPPORTED, whatever the row;
+              what is off may stand there, and your own.
      p        is left as it was.    Draws   no random numbers.
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order, `sorted` and p are llama.cpp's: masked tokens stay in the array and count as candidates, and
-              `sorted` says nothing about the ids of ties.
+     MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
+              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then.
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -967,12 +991,12 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #ifdef __cplusplus
 }
 #endif
-#endif /* SAMPLING_H */
+#endif /* SAMPLING_DECLARED */
 
-#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_LLAMA) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
 #endif
 
@@ -1002,13 +1026,27 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose. */
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
+   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
-    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+    (defined(_M_IX86_FP) && _M_IX86_FP < 2)
+#error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
+#endif
+
+/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma float_control(precise, on, push)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on, push)
+#pragma fp_contract(off)
 #endif
 
 /* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
@@ -1017,7 +1055,9 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #else
 #define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
-SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+                    "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof 1.0 == sizeof(double), "compile without -fsingle-precision-constant");
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
@@ -1026,7 +1066,23 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* The instruction sets that are compiled, besides scalar. */
+/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+#ifndef SAMPI_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define SAMPI_GNU 1
+#else
+#define SAMPI_GNU 0
+#endif
+#endif
+
+/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
+   stack is aligned for 16, so there it gets those of 16 only. */
+#if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
+#define SAMP_NO_SIMD
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(SAMP_NO_AVX2)
+#define SAMP_NO_AVX2
+#endif
 #if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
 #define SAMPI_SSE2 1
 #else
@@ -1057,12 +1113,26 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
-#define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#define SAMPI_GENERIC (SAMPI_GNU && !SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
 #endif
 
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
 #elif SAMPI_SSE2
 #include <emmintrin.h>
 #endif
@@ -1078,14 +1148,41 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, or less: small rather than fast. */
+#if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
+#define SAMPI_COLD   __attribute__((cold))
+#else
+#define SAMPI_INLINE static inline
+#define SAMPI_COLD
+#endif
 
-/* What runs once for a chain, or less: small rather than fast. */
-#define SAMPI_COLD __attribute__((cold))
+/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
+#if defined(_WIN64)
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
+#else
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement((volatile long *)(p)))
+#endif
+#else
+#define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
+
+/* Stands where tests count the steps: in what must not grow faster than its input. */
+#ifndef SAMPI_COUNT_STEPS
+#define SAMPI_COUNT_STEPS(n) ((void)0)
+#endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
-#if defined(__x86_64__) || defined(__i386__)
+#if !SAMPI_GNU
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
@@ -1114,6 +1211,13 @@ static double sampi_round(double product)
     return product;
 }
 
+/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SAMPI_BIG_ENDIAN 1
+#else
+#define SAMPI_BIG_ENDIAN 0
+#endif
+
 /* The bits of a double, and back: how weights become integers, and powers of two doubles. */
 static uint64_t sampi_bits(double x)
 {
@@ -1127,6 +1231,8 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
@@ -1211,6 +1317,36 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
 #define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
 
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
+static inline double sampi_two_sum(double a, double b, double *error)
+{
+    double sum = a + b, rest = sum - a;
+    *error = (a - (sum - rest)) + (b - rest);
+    return sum;
+}
+
+static inline double sampi_fma_by_parts(double a, double b, double c)
+{
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
+    double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+    double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
+    double z = sampi_two_sum(error, sum_error, &rest);
+    uint64_t u = sampi_bits(z);
+    if (rest != 0.0 && !(u & 1)) z = sampi_from_bits((rest > 0.0) == (z > 0.0) ? u + 1 : u - 1);
+    return sum + z;
+}
+
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
+#define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
+#else
+#define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
    neighbouring octaves meet and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
@@ -1225,14 +1361,14 @@ static float sampi_mt_float(sampi_mt *mt)
 SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
-    p = fma(p, f, SAMPI_E7);
-    p = fma(p, f, SAMPI_E6);
-    p = fma(p, f, SAMPI_E5);
-    p = fma(p, f, SAMPI_E4);
-    p = fma(p, f, SAMPI_E3);
-    p = fma(p, f, SAMPI_E2);
-    p = fma(p, f, SAMPI_E1);
-    return fma(p, f, 1.0);
+    p = SAMPI_FMA(p, f, SAMPI_E7);
+    p = SAMPI_FMA(p, f, SAMPI_E6);
+    p = SAMPI_FMA(p, f, SAMPI_E5);
+    p = SAMPI_FMA(p, f, SAMPI_E4);
+    p = SAMPI_FMA(p, f, SAMPI_E3);
+    p = SAMPI_FMA(p, f, SAMPI_E2);
+    p = SAMPI_FMA(p, f, SAMPI_E1);
+    return SAMPI_FMA(p, f, 1.0);
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
@@ -1240,15 +1376,15 @@ SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
-    double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
-    double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    double s = SAMPI_FMA(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = SAMPI_FMA(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
-    return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
@@ -1281,8 +1417,8 @@ static double sampi_ln(double x)
     double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
     if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
     double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
-    for (int k = 17; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
-    return fma(n, SAMPI_LN2, fma(s * z * 2.0, p, s * 2.0));
+    for (int k = 17; k >= 3; k -= 2) p = SAMPI_FMA(p, z, 1.0 / k);
+    return SAMPI_FMA(n, SAMPI_LN2, SAMPI_FMA(s * z * 2.0, p, s * 2.0));
 }
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
@@ -1345,11 +1481,23 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
+/* How many of the upper bits of x, which is not 0, are 0. */
+static inline int sampi_empty_bits(uint64_t x)
+{
+#if SAMPI_GNU
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    while (!(x >> (63 - n))) n++;
+    return n;
+#endif
+}
+
 /* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = __builtin_clzll(x.hi);
+    int empty = sampi_empty_bits(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
@@ -1437,19 +1585,43 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
+/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
+   significant one first. Twice is not at all. */
+static uint64_t sampi_little(uint64_t x)
+{
+#if SAMPI_BIG_ENDIAN
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
 /* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
    shows. */
+#define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
+
+static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0xD1342543DE82EF95u;
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+}
+
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
     const char *p = (const char *)bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    uint64_t h = SAMPI_CHECKSUM_START ^ n;
     for (size_t at = 0; at < n; at += 8) {
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
-        h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+        h = sampi_checksum_word(h, sampi_little(x));
     }
     return h;
+}
+
+/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
@@ -1500,7 +1672,7 @@ typedef struct sampi_sums {
 /* round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
-    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+    return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
 }
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -1586,7 +1758,7 @@ static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, dou
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
         double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
-        *s = fma(e, -(double)d, *s);
+        *s = SAMPI_FMA(e, -(double)d, *s);
     }
 }
 
@@ -1598,7 +1770,7 @@ static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *
         double v = (double)x[i] - (double)pivot;
         moment[0] += 1.0;
         moment[1] += v;
-        moment[2] = fma(v, v, moment[2]);
+        moment[2] = SAMPI_FMA(v, v, moment[2]);
     }
 }
 
@@ -2541,39 +2713,42 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-#define SAMPI_KERNELS(isa)                                                                                           \
+#define SAMPI_KERNELS(isa, name)                                                                                     \
     {                                                                                                                \
-#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS(scalar),
+    SAMPI_KERNELS(scalar, "scalar"),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS(generic),
+    SAMPI_KERNELS(generic, "generic"),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS(sse2),
+    SAMPI_KERNELS(sse2, "sse2"),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS(avx2),
+    SAMPI_KERNELS(avx2, "avx2"),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS(avx512),
+    SAMPI_KERNELS(avx512, "avx512"),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS(neon),
+    SAMPI_KERNELS(neon, "neon"),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS(wasm),
+    SAMPI_KERNELS(wasm, "wasm"),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
+/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS(scalar, "none");
+
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
-static bool sampi_isa_works(const char *name)
+static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
     const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
@@ -2592,26 +2767,112 @@ static bool sampi_isa_works(const char *name)
 #endif
 }
 
-/* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+static int sampi_check(const samp_token_data_array *cur);
+
+/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
+   flag spoils. */
+#define SAMPI_TRY 300
+static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
+{
+    volatile float first = 1.5f;
+    volatile uint32_t bits[3] = { 0xFF800000u, odd, 0xFF800000u };
+    for (int i = 0; i < SAMPI_TRY; i++) x[i] = first - (float)(i * 37 % SAMPI_TRY) * 0.09375f;
+    for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
+}
+
+/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
+   not honoured, no comparison tells. */
+static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
+{
+    static const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
+    uint64_t row[SAMPI_TRY];
+    uint32_t mask[SAMPI_TRY / 32 + 1], bits;
+    float line[2 * SAMPI_LINE], max;
+    bool seen = true;
+    memset(mask, 0xFF, sizeof mask);
+    for (int i = 0; i < 8; i++) {
+        uint64_t odd = nan[i / 2];
+        uint32_t word = (uint32_t)odd;
+        uint16_t half = (uint16_t)odd;
+        size_t size = SAMPI_SIZE_OF(i / 2);
+        memset(row, 0, sizeof row);
+        memcpy((char *)row + 100 * size, size == 8 ? (void *)&odd : size == 4 ? (void *)&word : (void *)&half, size);
+        max = k->maxima(row, (samp_dtype)(i / 2), i % 2 ? mask : NULL, SAMPI_TRY, line);
+        memcpy(&bits, &max, 4);
+        seen &= (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    }
+    samp_token_data one = { 0, sampi_float_of((uint32_t)nan[0]), 0.0f };
+    samp_token_data_array cur = { &one, 1, -1, false };
+    return seen && sampi_check(&cur) == SAMP_E_NAN;
+}
+
+/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
+   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+#define SAMPI_TRIED 0x8F963966C95D40A1u
+
+static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
+{
+    float x[SAMPI_TRY], p[SAMPI_TRY + SAMPI_LINE];
+    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
+    sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
+    double z, s;
+    sampi_try_row(x, 0);
+    k->weights(x, SAMPI_TRY, 1.5f, w);
+    k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
+    k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
+    k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
+    k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
+    for (int i = 0; i < SAMPI_TRY; i++) {
+        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        total += w[i];
+        sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
+        sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
+    }
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
+    return hash;
+}
+
+/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
+   have spoiled more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+{
+    for (int i = 0; i < SAMPI_N_KERNELS; i++) {
+        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+    }
+    return sampi_cpu_has(k->name);
+}
+
+/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
 static const sampi_kernels *sampi_chosen;
+
+static SAMPI_COLD const sampi_kernels *sampi_choose(void)
+{
+    const sampi_kernels *best = &SAMPI_REFUSED;
+    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
+        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    SAMPI_STORE(&sampi_chosen, best);
+    return best;
+}
 
 /* The kernels in use. A load and a branch after the first time. */
 static const sampi_kernels *sampi_use(void)
 {
-    const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
-    if (k) return k;
-    int i = SAMPI_N_KERNELS - 1;
-    while (!sampi_isa_works(SAMPI_KERNEL_TABLE[i].name)) i--;
-    __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
-    return &SAMPI_KERNEL_TABLE[i];
+    const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
+    return k ? k : sampi_choose();
 }
+
+/* SAMP_OK, unless there are none that may be used. */
+static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
 
 SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
@@ -2619,12 +2880,12 @@ SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
-        __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
+        SAMPI_STORE(&sampi_chosen, (const sampi_kernels *)NULL);
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_isa_works(name)) continue;
-        __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
@@ -2638,7 +2899,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
    Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
    candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
    `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
    That is why these functions may sort or not as it suits them. */
@@ -2770,7 +3031,6 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
     cur->sorted = !order->score && k >= cur->size;
-    cur->selected = -1;
 }
 
 /* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
@@ -2864,18 +3124,11 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* The end of every cut: a new, smaller size. What was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
 /* Keep the first k in order, and in order. */
 static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
+    cur->size = k;
     cur->sorted = true;
 }
 
@@ -2893,7 +3146,7 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     }
     for (size_t i = 0; i < n; i++)
         if ((double)d[i].logit >= floor) d[kept++] = d[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
 }
 
 /* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
@@ -2922,7 +3175,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
-    sampi_resize(cur, keep);
+    cur->size = keep;
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
 }
@@ -3126,6 +3379,10 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+
 /* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
    joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
@@ -3168,8 +3425,8 @@ struct sampi_sampler {
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
     size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;  /* its row in the batch under way */
+    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
@@ -3215,12 +3472,15 @@ struct sampi_sampler {
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
+            int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
+            samp_vocab spelt; /* what *vocab was when the breakers were looked for */
             const char *const *from;
+            const sampi_sampler *like; /* one with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads */
+        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
         sampi_chain chain;
     } u;
 };
@@ -3382,7 +3642,7 @@ static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CU
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
-    for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
+    for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
 /* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
@@ -3390,7 +3650,7 @@ static void sampi_edited(sampi_sampler *s)
 static size_t sampi_next_serial(void)
 {
     static size_t last;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return SAMPI_COUNT(&last);
 }
 
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
@@ -3569,17 +3829,50 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
+   of penalties do: it is as long as the window. For penalties' accept. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
     if (i == *n || list[i].token != token) {
+        SAMPI_COUNT_STEPS(*n - i);
         memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
         list[i].token = token;
         list[i].count = 0;
         (*n)++;
     }
     return &list[i];
+}
+
+/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
+   the next one. */
+static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
+{
+    for (; n > 1 && bit; bit >>= 1) {
+        uint32_t with = 0, end = n;
+        while (with < end) {
+            SAMPI_COUNT_STEPS(1);
+            if (!((uint32_t)list[with].token & bit)) {
+                with++;
+                continue;
+            }
+            sampi_count t = list[with];
+            list[with] = list[--end];
+            list[end] = t;
+        }
+        sampi_count_sort_from(list, with, bit >> 1);
+        list += with;
+        n -= with;
+    }
+}
+
+/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
+   beside them. For dry's list, and for counts that are made again from a window. */
+static void sampi_count_sort(sampi_count *list, uint32_t n)
+{
+    uint32_t differ = 0, bit = (uint32_t)1 << 30;
+    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
+    while (bit > differ) bit >>= 1;
+    sampi_count_sort_from(list, n, bit);
 }
 
 /* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
@@ -3698,8 +3991,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
    may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
    a beginning of one; its tail is what remains of the breaker, in tokens. */
 
-#define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
-#define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+#define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
 /* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
@@ -3795,27 +4087,46 @@ static sampi_head *sampi_dry_head(const sampi_sampler *s)
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* [n_from], behind the heads. */
+static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
+{
+    return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
+}
+
+/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
+   vocabulary for each. */
+static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+{
+    const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
+    bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == w;
+    if (same && w)
+        same = v->n_vocab == w->n_vocab && v->token_bytes == w->token_bytes && v->tokenize == w->tokenize &&
+               v->user == w->user;
+    for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
+        const char *text = sampi_dry_text(s)[b], *other = t->u.dry.from[b];
+        size_t n = sampi_breaker_length(other);
+        same = strlen(text) == n && memcmp(text, other, n) == 0;
+    }
+    return same;
+}
+
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
 static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
-    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+    const sampi_sampler *like = s->u.dry.like;
+    s->u.dry.like = NULL;
+    if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
+        memcpy(sampi_dry_text(s)[b], text, n);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
-    if (s->u.dry.n_from) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
     s->u.dry.from = NULL;
-}
-
-static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
-
-/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
-static void sampi_dry_accept(sampi_sampler *s, samp_token token)
-{
-    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
 }
 
 /* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
@@ -3847,6 +4158,7 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     samp_token token = sampi_dry_token(s, back);
     int32_t longest = -1;
     for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
         if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
@@ -3855,14 +4167,42 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     return longest;
 }
 
-/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+/* An empty window, and no breaker in it. */
+static void sampi_dry_reset(sampi_sampler *s)
+{
+    s->u.dry.ring.size = s->u.dry.ring.head = 0;
+    s->u.dry.settled = -1;
+    s->u.dry.settled_tail = 0;
+}
+
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
+   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
+   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+static void sampi_dry_settle(sampi_sampler *s, int32_t back)
+{
+    int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
+    if (tail < 0) return;
+    s->u.dry.settled = back;
+    s->u.dry.settled_tail = tail;
+}
+
+/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
+   token is drawn. */
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+    if (s->u.dry.settled >= 0 && ++s->u.dry.settled >= (int32_t)s->u.dry.ring.size) s->u.dry.settled = -1;
+    sampi_dry_settle(s, SAMPI_TAIL_MAX);
+}
+
+/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t back = 0; back < n; back++) {
+    for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
         int32_t tail = sampi_dry_breaker_at(s, back);
         if (tail >= 0) return back - tail;
     }
-    return n;
+    return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
 /* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
@@ -3872,12 +4212,16 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
 {
     int32_t left = 0, right = 0;
     for (int32_t k = 1; k < n; k++) {
+        SAMPI_COUNT_STEPS(1);
         if (k < right && length[k - left] < right - k) {
             length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
+            SAMPI_COUNT_STEPS(1);
+            end++;
+        }
         left = k;
         right = end;
         length[k] = end - k < limit ? end - k : limit;
@@ -3928,10 +4272,18 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
-        if (entry->count < length[k]) entry->count = length[k];
+        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list++].count = length[k];
     }
-    return n_list;
+    sampi_count_sort(list, n_list);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_list; i++) {
+        if (kept == 0 || list[kept - 1].token != list[i].token)
+            list[kept++] = list[i];
+        else if (list[kept - 1].count < list[i].count)
+            list[kept - 1].count = list[i].count;
+    }
+    return kept;
 }
 
 /* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
@@ -3972,7 +4324,7 @@ static double sampi_sigma_scale(double range)
 
 static uint64_t sampi_sigma_x(float max, float l, double scale)
 {
-    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
@@ -4093,7 +4445,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
+    cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
@@ -4105,7 +4457,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
    - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((order->max - (double)d->logit) - order->mean);
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
 /* More than p, so one unit of mass above the share rounded down. */
@@ -4211,7 +4563,7 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
         if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4256,7 +4608,7 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
 {
     float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
     double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
 /* The same with a sampler's settings; the fast path calls it with its own sums. */
@@ -4348,7 +4700,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -4496,8 +4848,8 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
    */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
-    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
 /* The only place that changes mu in a draw; the fast path calls it with its own sums. */
@@ -4525,8 +4877,8 @@ typedef struct sampi_zipf {
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
-    zipf->tb = fma(t, b, zipf->tb);
-    zipf->tt = fma(t, t, zipf->tt);
+    zipf->tb = SAMPI_FMA(t, b, zipf->tb);
+    zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
@@ -4536,7 +4888,7 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
-    double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
+    double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     if (!(k < (double)n)) return n; /* more than there are, or no number */
     return k >= 1.0 ? (size_t)k : 1;
@@ -4563,8 +4915,8 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
-    return fma(-room, SAMPI_LN2, (double)max);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
 /* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
@@ -4606,8 +4958,21 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
-static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+static float sampi_add_to_product(float product, float x)
+{
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(product, 1.0f, x);
+#else
+    return product + x; /* some platforms' fmaf is not exact */
+#endif
+}
+
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    return sampi_add_to_product(sampi_roundf(decay * sum), x);
+}
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
@@ -4729,7 +5094,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
         run += cur->data[i].p;
         bool enough = exceed ? run > share : run >= share;
         if (!enough || i + 1 < min_keep) continue;
-        sampi_resize(cur, i + 1);
+        cur->size = i + 1;
         return;
     }
 }
@@ -4788,7 +5153,7 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
         run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
         size_t keep = i > min_keep ? i : min_keep;
-        sampi_resize(cur, keep < n ? keep : n);
+        cur->size = keep < n ? keep : n;
         break;
     }
     return SAMP_OK;
@@ -4835,7 +5200,7 @@ static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
     sampi_llama_softmax(cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4850,7 +5215,7 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     size_t kept = cur->size - (above - 1);
     memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4992,7 +5357,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
     size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    sampi_resize(cur, keep < cur->size ? keep : cur->size);
+    cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -5002,7 +5367,7 @@ static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
     size_t n = 0;
     sampi_llama_softmax(cur, true);
     while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    sampi_resize(cur, n ? n : 1);
+    cur->size = n ? n : 1;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -5071,24 +5436,37 @@ static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* So many significant digits (6 .. 9); with six as printf's %g does, but for values half way between two of them, which
-   the scaling by tens may round the other way. That is harmless: the text is for people, and who reads one back
-   (sampi_put_exactly) looks at what comes out. For six digits the scaling leaves x in [99999.95, 999999.5), so rounded
-   it has six. */
+/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
+   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
+   another place: no rounding but the last one, to even where it is a tie. */
 static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
-    double x = fabs((double)value), end = 1.0;
-    int exponent = 0;
+    uint32_t bits, digits = 0, shown = places, end = 1;
+    memcpy(&bits, &value, 4);
     if (value < 0.0f) sampi_put_char(t, '-');
-    if (!(x > 0.0) || x > FLT_MAX) {
-        sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
+    if (!(fabsf(value) > 0.0f) || fabsf(value) > FLT_MAX) {
+        sampi_put(t, fabsf(value) > FLT_MAX ? "inf" : value == 0.0f ? "0" : "nan");
         return;
     }
-    for (uint32_t i = 0; i < places; i++) end *= 10.0;
-    while (x >= end - 0.5) x /= 10.0, exponent++;
-    while (x < end / 10.0 - 0.05) x *= 10.0, exponent--;
-    uint32_t digits = (uint32_t)(x + 0.5), shown = places; /* value = digits * 10^exponent */
-    int point = exponent + (int)places;                    /* places before the decimal point */
+    uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
+    int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
+    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
+    for (int k = e < 0 ? -e : e; k > 0; k--) {
+        unsigned carry = 0;
+        for (int i = 0; i < n; i++, carry /= 10)
+            decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
+        if (carry) decimal[n++] = (uint8_t)carry;
+    }
+    int cut = n - (int)places; /* digits that are left out */
+    bool above = false;        /* more than nothing behind the digit that decides */
+    for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
+    for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
+    if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
+    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    for (uint32_t i = 0; i < places; i++) end *= 10;
+    if (digits == end) digits /= 10, exponent++;
+    int point = exponent + (int)places; /* places before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
     char place[9];
@@ -5252,11 +5630,16 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->u.dry.ring.cap = (uint32_t)n;
     t->u.dry.n_tails = 0;
     for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
-    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
-    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
 }
 
 /* ---- constructors ----
@@ -5615,28 +5998,31 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 
 /* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
    says so. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                     const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
+    if (kind == SAMPI_DRY) t.u.dry.like = dry;
     return samp_chain_add(chain, sampi_init(&t));
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
-static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
+   NULL. */
+static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
     for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+        status = sampi_add_step(chain, p, kind, dry);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
    members. */
-SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5644,7 +6030,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5652,6 +6038,11 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     }
     if (status) *status = bad;
     return chain;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+{
+    return sampi_build_chain(p, NULL, status);
 }
 
 /* ================================================================================================ >>settings
@@ -6104,9 +6495,29 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
+/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
+   smallest that is left: two walks over an array of 128k tokens. */
+static bool sampi_has_doubled_id(const samp_token_data_array *cur)
+{
+    enum { WINDOW = 1 << 16 };
+    uint32_t seen[WINDOW / 32];
+    for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
+        memset(seen, 0, sizeof seen);
+        next = SAMP_MAX_VOCAB;
+        for (size_t i = 0; i < cur->size; i++) {
+            samp_token id = cur->data[i].id, at = id - from;
+            if (at >= WINDOW && id < next) next = id;
+            if (at < 0 || at >= WINDOW) continue;
+            if (seen[at / 32] >> at % 32 & 1) return true;
+            seen[at / 32] |= (uint32_t)1 << at % 32;
+        }
+    }
+    return false;
+}
+
 /* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
-   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
-   id's range is the drawer's to know (sampi_accept_selected). */
+   little beside the user's own: more candidates than before, another array, an id that is a status, or is there twice
+   (ids that ascend are not). The other end of an id's range is the drawer's to know (sampi_accept_selected). */
 static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -6114,14 +6525,20 @@ static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].id < 0) return SAMP_E_RANGE;
-    return SAMP_OK;
+    bool ascending = true;
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token id = cur->data[i].id;
+        if (id < 0 || id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+        ascending &= i == 0 || id > cur->data[i - 1].id;
+    }
+    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
+   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
+   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply for the
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
@@ -6136,11 +6553,15 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         return status;
     }
     if ((status = sampi_check(cur)) || s->off) return status;
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
+    if (s->rng == SAMP_RNG_PHILOX) {
+        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
+        return traits->apply(s, cur);
+    }
     int before = errno; /* libm's functions set it on underflow */
-    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
+    status = traits->apply_llama(s, cur);
     errno = before;
     return status;
 }
@@ -6362,12 +6783,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
    take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
-   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
+/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
+   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
+   parameters make none. */
+static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    while (*at < c->u.chain.n) {
+        SAMPI_COUNT_STEPS(1);
+        sampi_sampler *s = c->u.chain.item[(*at)++];
+        if (s->kind == kind) return s;
+    }
     return NULL;
 }
 
@@ -6425,7 +6850,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
    work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
    source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
-static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
@@ -6442,13 +6867,13 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
-    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
+    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
+    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
     if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
-        int nth = 0;
-        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
-        sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
+        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
     }
     if (!status) {
         sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
@@ -6559,6 +6984,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
+    if (!status) status = sampi_use_status();
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -6583,7 +7009,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return 0;
+    if (!s || !sampi_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
         if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;
@@ -7608,7 +8034,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
-    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -7654,7 +8080,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
         float x = sampi_element_at(row, i);
-        if (!(fabsf(x) <= FLT_MAX)) continue;
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
     }
@@ -7936,8 +8362,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
     if (sampi_band_is_whole(band)) return true;
-    double at_low = fabs(sampi_signed_score(o, band->in_low));
-    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
@@ -8899,14 +9325,6 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
    What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
-   0 counts. */
-static void sampi_mix(uint64_t *hash, uint64_t x)
-{
-    uint64_t pair[2] = { *hash, x };
-    *hash = sampi_checksum(pair, sizeof pair);
-}
-
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
@@ -9061,30 +9479,12 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
    of fields; a kind with nothing to tell has no hook. */
 
-/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
-static SAMPI_COLD void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
-{
-    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
-        child += child + 1 < n && list[child].token < list[child + 1].token;
-        if (list[root].token >= list[child].token) return;
-        sampi_count t = list[root];
-        list[root] = list[child];
-        list[child] = t;
-    }
-}
-
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        sampi_count t = list[0];
-        list[0] = list[i];
-        list[i] = t;
-        sampi_count_sift(list, 0, i);
-    }
+    sampi_count_sort(list, n);
     for (uint32_t i = 0; i < n; i++) {
         if (kept && list[kept - 1].token == list[i].token)
             list[kept - 1].count++;
@@ -9103,10 +9503,13 @@ static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
 
-/* The window is all that dry has: its lists are made for each draw. */
-static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
@@ -9641,6 +10044,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (!status) status = sampi_use_status();
     if (status) return status;
 
     sampi_op_layout at = sampi_op_layout_of(op);
@@ -9951,7 +10355,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = __builtin_ctzll(*set);
+    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }
@@ -10342,8 +10746,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }
@@ -10439,7 +10843,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 }
 
 /* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+   Words of 32 bits, least significant byte first, and so is everything else:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -10498,19 +10902,38 @@ SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
-static void sampi_kv_write(char **to, const void *from, size_t n)
+/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
+   samp_kv_state_save. */
+static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
-    memcpy(*to, from, n);
+    x = sampi_little(x);
+    memcpy(*to, &x, n);
     *to += n;
 }
 
-/* Word i of a state, which need not be aligned. */
-static uint32_t sampi_kv_word(const char *bytes, size_t i)
+/* n bytes of a state, at any address. */
+static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
-    uint32_t x;
-    memcpy(&x, bytes + 4 * i, 4);
-    return x;
+    uint64_t x = 0;
+    memcpy(&x, bytes, n);
+    return sampi_little(x);
+}
+
+/* Word i of a state. */
+static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
+
+/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
+{
+    size_t width = sampi_kv_width(rows->half);
+    for (size_t i = 0; SAMPI_BIG_ENDIAN && i < rows->n; i++) {
+        char *p = rows->data + cell * rows->stride + i * rows->step;
+        for (size_t k = 0; k < width / 2; k++) {
+            char first = p[k];
+            p[k] = p[width - 1 - k];
+            p[width - 1 - k] = first;
+        }
+    }
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
@@ -10535,25 +10958,24 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     uint32_t n = sampi_kv_count(cache, seq);
     if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
-        uint32_t field = sampi_kv_field(kv, i);
-        sampi_kv_write(&to, &field, 4);
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) sampi_kv_write(&to, sampi_kv_field(kv, i), 4);
+    sampi_kv_write(&to, n, 4);
+    for (uint32_t i = 0; i < cache->size; i++) {
+        if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].pos, 4);
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].delta, 4);
     }
-    sampi_kv_write(&to, &n, 4);
-    for (uint32_t i = 0; i < cache->size; i++)
-        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
         size_t written = 0;
         for (uint32_t i = 0; i < cache->size; i++) {
             if (!sampi_kv_has(&cache->cells[i], seq)) continue;
             sampi_kv_copy(&packed, written, &kv->rows[k], i);
-            written++;
+            sampi_kv_little(&packed, written++);
         }
         to += n * packed.stride;
     }
-    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
-    sampi_kv_write(&to, &sum, 8);
+    sampi_kv_write(&to, sampi_checksum(bytes, (size_t)(to - (char *)bytes)), 8);
     return SAMP_OK;
 }
 
@@ -10562,14 +10984,12 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
-    uint64_t sum;
     if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
     for (size_t i = 0; i < fields; i++)
         if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
     *n = sampi_kv_word(bytes, fields);
     if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
-    memcpy(&sum, bytes + size - 8, 8);
-    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    if (sampi_kv_number(bytes + size - 8, 8) != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
     for (uint32_t i = 0; i < *n; i++) {
         int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
         int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
@@ -10598,6 +11018,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
         sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        sampi_kv_little(&kv->rows[k], cell);
         data += n * packed.stride;
     }
     c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
@@ -10812,6 +11233,14 @@ SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 #endif /* SAMPLING_LLAMA_DECLARED */
+
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif /* SAMPLING_IMPLEMENTATION */
 
