@@ -12,7 +12,8 @@ set -u
 here=tests/llama
 dir=build/llama
 standin=$PWD/build/libsampling_llama.so
-flags="-O2 -std=gnu11 -Wall -Wextra -I. -I$dir ${CFLAGS:-}"
+[ "$1" = bench ] && optimise=-O2 || optimise=-O1
+flags="$optimise -std=gnu11 -Wall -Wextra -I. -I$dir ${CFLAGS:-}"
 
 fail() { echo "llama: $1" >&2; exit 1; }
 
