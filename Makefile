@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng
+INSIDE := test_fast test_batch test_state test_math test_rng test_llama
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp_clang/test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -76,7 +76,7 @@ endef
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng: CFLAGS := -O1
+$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
@@ -203,9 +203,27 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
+## llama: build/libsampling_llama.so, with which a built llama.cpp program samples (LD_PRELOAD): bench/README.md
+llama: $(B)/libsampling_llama.so
+
+$(B)/libsampling_llama.so: bench/llama_standin.c sampling.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fPIC -shared -fvisibility=hidden -Wl,-Bsymbolic -I. $< -o $@ -lm -ldl -lpthread
+
+## test-llama: llama.cpp programs (node-llama-cpp, libllama) say the same with it and without; fetches them with npm
+test-llama: llama
+	@CC="$(CC)" sh tests/llama/run.sh test
+
+# in make ci, where nothing may be fetched perhaps: then it says SKIPPED
+test-llama-if-there: llama
+	@CC="$(CC)" sh tests/llama/run.sh test; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
+## bench-llama: what a token costs in a llama.cpp program, by every way in, with 128,256 tokens (TOKENS=100 ROUNDS=3)
+bench-llama: llama
+	@CC="$(CC)" sh tests/llama/run.sh bench
+
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
-CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags test-ports-short test-msvc parity-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
+CI := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
+      test-math test-flags test-ports-short test-msvc parity-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
 CI_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
@@ -420,7 +438,7 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/fuzz/*.c tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.c tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
 
 ## clean: remove build/
 clean:
@@ -431,5 +449,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

@@ -46,6 +46,7 @@
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
+       >>llama_cpp                                                     a chain behind llama.cpp's own interface
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -56,6 +57,7 @@
                                    samp_reserve, and the first samp_sample of a size where nobody called that
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
+       SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
@@ -951,6 +953,41 @@ SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, siz
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #endif /* SAMPLING_KV */
 
+#ifdef SAMPLING_LLAMA
+#define SAMPLING_LLAMA_DECLARED
+/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
+
+/* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
+   For llama.cpp's very tokens set a chain to SAMP_RNG_MT19937. */
+struct llama_sampler;
+struct llama_context;
+struct llama_vocab;
+
+/* samp_llama_sample -- draw the next token and accept it, as llama_sampler_sample does, from the logits where they are:
+   no array of candidates is filled.
+     in       idx: which output of the last llama_decode, as llama_get_logits_ith counts
+     Returns  the token, or as samp_sample; SAMP_E_NULL also where that output has no logits. */
+SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx);
+
+/* samp_llama_init -- a chain, or any sampler that is in none, as llama.cpp's sampler object: for llama_sampler_sample,
+   llama_sampler_apply, llama_sampler_chain_add and whatever else takes one. It owns the chain from now on.
+   samp_llama_chain -- lend it: to change, save or describe it, to ask for its seed or counts; NULL: s is none of these.
+     Works    behind each of the interface's layouts (6, 10 and 12 functions); on the CPU, not in the device's graph.
+     Errors   apply has no status: an array that samp_apply refuses has selected = -1 (llama_sampler_sample ends the
+              program then). samp_status tells before, whether the chain carries one. A clone that fails is NULL.
+     Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
+     Memory   two pointers, from llama_sampler_init. */
+SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
+SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
+
+/* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
+   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long.
+     Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
+   samp_llama_vocab_free -- NULL is fine. */
+SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
+SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
+#endif /* SAMPLING_LLAMA */
+
 #ifdef __cplusplus
 }
 #endif
@@ -958,6 +995,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 
 #if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -11010,6 +11050,189 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 }
 
 #endif /* SAMPLING_KV_DECLARED */
+
+/* =============================================================================================== >>llama_cpp
+   Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
+   object that its functions take for a sampler of their own. All of it is calls of the public functions above.
+
+   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees, so that
+   nothing clashes with llama.h, and no struct of its is needed: an array of candidates has our layout.
+
+   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it. */
+#ifdef SAMPLING_LLAMA_DECLARED
+
+/* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
+   it as nothing, and samp_llama_fn_... itself. */
+#ifndef SAMP_LLAMA_SYMBOL
+#define SAMPI_LABEL(prefix)     #prefix
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* what the macro stands for */
+#define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
+#endif
+
+struct llama_model;
+
+/* The interface, of which three layouts are in use: six functions, those and four for the device's graph, and those
+   and two more. What a version does not know it does not read, and each takes NULL for "can't do that". */
+typedef struct samp_llama_i {
+    const char *(*name)(const struct llama_sampler *);
+    void (*accept)(struct llama_sampler *, samp_token);
+    void (*apply)(struct llama_sampler *, samp_token_data_array *);
+    void (*reset)(struct llama_sampler *);
+    struct llama_sampler *(*clone)(const struct llama_sampler *);
+    void (*free)(struct llama_sampler *);
+    void (*device[6])(void);
+} samp_llama_i;
+
+/* llama.cpp's sampler; ctx is ours, here the chain. */
+typedef struct samp_llama_object {
+    const samp_llama_i *iface;
+    void *ctx;
+} samp_llama_object;
+
+/* clang-format off */
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct llama_sampler *samp_llama_fn_init(const samp_llama_i *, void *) SAMP_LLAMA_SYMBOL(llama_sampler_init);
+float *samp_llama_fn_logits(struct llama_context *, int32_t) SAMP_LLAMA_SYMBOL(llama_get_logits_ith);
+const struct llama_model *samp_llama_fn_model(const struct llama_context *) SAMP_LLAMA_SYMBOL(llama_get_model);
+const struct llama_vocab *samp_llama_fn_vocab(const struct llama_model *) SAMP_LLAMA_SYMBOL(llama_model_get_vocab);
+int32_t samp_llama_fn_n_vocab(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_n_tokens);
+bool samp_llama_fn_is_eog(const struct llama_vocab *, samp_token) SAMP_LLAMA_SYMBOL(llama_vocab_is_eog);
+samp_token samp_llama_fn_eos(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_eos);
+samp_token samp_llama_fn_eot(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_eot);
+int32_t samp_llama_fn_piece(const struct llama_vocab *, samp_token, char *, int32_t n, int32_t lstrip, bool special)
+    SAMP_LLAMA_SYMBOL(llama_token_to_piece);
+int32_t samp_llama_fn_tokenize(const struct llama_vocab *, const char *, int32_t n_text, samp_token *, int32_t n,
+                               bool add_special, bool parse_special) SAMP_LLAMA_SYMBOL(llama_tokenize);
+#ifdef __cplusplus
+}
+#endif
+/* clang-format on */
+
+SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx)
+{
+    if (!chain || !ctx) return SAMP_E_NULL;
+    const float *logits = samp_llama_fn_logits(ctx, idx);
+    const struct llama_vocab *vocab = samp_llama_fn_vocab(samp_llama_fn_model(ctx));
+    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab)); /* no logits: SAMP_E_NULL */
+}
+
+/* ---- the object ----
+   Each function of the interface is one of ours on the chain. Statuses end here, as llama.cpp has none. */
+
+static samp_sampler *sampi_behind(const struct llama_sampler *s)
+{
+    return (samp_sampler *)((const samp_llama_object *)(const void *)s)->ctx;
+}
+
+static const char *sampi_behind_name(const struct llama_sampler *s) { return samp_name(sampi_behind(s)); }
+static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { samp_accept(sampi_behind(s), token); }
+static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
+static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
+
+/* A refused array may have been half through the chain, and a sampler there may have selected. */
+static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
+{
+    if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
+}
+
+static struct llama_sampler *sampi_behind_clone(const struct llama_sampler *s)
+{
+    samp_sampler *copy = samp_clone(sampi_behind(s));
+    struct llama_sampler *clone = samp_llama_init(copy);
+    if (!clone) samp_free(copy);
+    return clone;
+}
+
+static const samp_llama_i *sampi_llama_iface(void)
+{
+    static const samp_llama_i iface = {
+        sampi_behind_name,
+        sampi_behind_accept,
+        sampi_behind_apply,
+        sampi_behind_reset,
+        sampi_behind_clone,
+        sampi_behind_free,
+        { NULL, NULL, NULL, NULL, NULL, NULL },
+    };
+    return &iface;
+}
+
+SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain)
+{
+    return chain && !((sampi_sampler *)chain)->owner ? samp_llama_fn_init(sampi_llama_iface(), chain) : NULL;
+}
+
+SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
+{
+    const samp_llama_object *object = (const samp_llama_object *)(const void *)s;
+    return s && object->iface == sampi_llama_iface() ? sampi_behind(s) : NULL;
+}
+
+/* ---- the vocabulary ----
+   One block: the record, where each piece begins, the tokens that end a generation, and the bytes of the pieces. */
+
+typedef struct sampi_llama_vocab {
+    samp_vocab base; /* must be first; user: the llama_vocab */
+    size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
+    char *bytes;
+} sampi_llama_vocab;
+
+static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    const sampi_llama_vocab *v = (const sampi_llama_vocab *)vocab;
+    *n_bytes = v->at[token + 1] - v->at[token];
+    return v->bytes + v->at[token];
+}
+
+/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. */
+static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                    int32_t n_max)
+{
+    const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, out, n_max, false, false);
+    if (n >= 0) return n;
+    samp_token *all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
+    if (!all) return 0;
+    n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false);
+    memcpy(out, all, (size_t)(n < n_max ? n : n_max) * sizeof *out);
+    SAMP_FREE(all);
+    return n < n_max ? n : n_max;
+}
+
+/* Twice over the tokens: what room they take, and then what they are. */
+SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
+{
+    if (!vocab) return NULL;
+    samp_token n = samp_llama_fn_n_vocab(vocab);
+    size_t n_bytes = 0, n_eog = 0;
+    for (samp_token t = 0; t < n; t++) {
+        n_bytes += (size_t)-samp_llama_fn_piece(vocab, t, NULL, 0, 0, false);
+        n_eog += samp_llama_fn_is_eog(vocab, t);
+    }
+    size_t at = sizeof(sampi_llama_vocab), eog = at + ((size_t)n + 1) * sizeof(size_t);
+    char *block = (char *)SAMP_MALLOC(eog + n_eog * sizeof(samp_token) + n_bytes);
+    if (!block) return NULL;
+    sampi_llama_vocab *v = (sampi_llama_vocab *)(void *)block;
+    samp_token *ends = (samp_token *)(void *)(block + eog);
+    samp_vocab base = { n,     sampi_llama_piece,        sampi_llama_tokenize,    (void *)(uintptr_t)vocab, ends,
+                        n_eog, samp_llama_fn_eos(vocab), samp_llama_fn_eot(vocab) };
+    v->base = base;
+    v->at = (size_t *)(void *)(block + at);
+    v->bytes = block + eog + n_eog * sizeof(samp_token);
+    v->at[0] = 0;
+    for (samp_token t = 0; t < n; t++) {
+        int32_t room = (int32_t)(n_bytes - v->at[t]);
+        v->at[t + 1] = v->at[t] + (size_t)samp_llama_fn_piece(vocab, t, v->bytes + v->at[t], room, 0, false);
+        if (samp_llama_fn_is_eog(vocab, t)) *ends++ = t;
+    }
+    return &v->base;
+}
+
+SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
+
+#endif /* SAMPLING_LLAMA_DECLARED */
 
 /* The user's own flags again. */
 #if defined(__clang__) || defined(_MSC_VER)
