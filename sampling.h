@@ -2785,7 +2785,7 @@ static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
    not honoured, no comparison tells. */
 static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
 {
-    static const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
+    const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
     uint64_t row[SAMPI_TRY];
     uint32_t mask[SAMPI_TRY / 32 + 1], bits;
     float line[2 * SAMPI_LINE], max;
