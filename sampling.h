@@ -1343,13 +1343,13 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f, which is inlined, with each dtype and mask as constants. */
-#define SAMPI_BY_DTYPE(f, x, dtype, mask, ...)                                                                       \
+/* Call f, which is inlined, with each dtype as a constant. */
+#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
     switch (dtype) {                                                                                                 \
-        case SAMP_F16: return mask ? f(x, SAMP_F16, mask, __VA_ARGS__) : f(x, SAMP_F16, NULL, __VA_ARGS__);          \
-        case SAMP_BF16: return mask ? f(x, SAMP_BF16, mask, __VA_ARGS__) : f(x, SAMP_BF16, NULL, __VA_ARGS__);       \
-        case SAMP_F64: return mask ? f(x, SAMP_F64, mask, __VA_ARGS__) : f(x, SAMP_F64, NULL, __VA_ARGS__);          \
-        default: return mask ? f(x, SAMP_F32, mask, __VA_ARGS__) : f(x, SAMP_F32, NULL, __VA_ARGS__);                \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
+        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
@@ -1402,7 +1402,10 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine.
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_row_expf).
+     add       sum + x [0] + x [1] + ..., each sum rounded to f32, as a loop gives it. Here none is masked. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1445,6 +1448,8 @@ typedef struct sampi_kernels {
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
+    double (*expf)(const float *x, size_t n, float t, float max, float *e);
+    float (*add)(const float *x, size_t n, float sum);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1459,6 +1464,10 @@ typedef struct sampi_kernels {
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
+
+/* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
+   algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
+#define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -1598,6 +1607,61 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
 static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 {
     for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
+}
+
+static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
+        sum += (double)e[i];
+    }
+    return sum;
+}
+
+static float sampi_add_scalar(const float *x, size_t n, float sum)
+{
+    for (size_t i = 0; i < n; i++) sum += x[i];
+    return sum;
+}
+
+#define sampi_expf_sse2    sampi_expf_scalar /* with four lanes or fewer libm is as fast */
+#define sampi_expf_neon    sampi_expf_scalar
+#define sampi_expf_wasm    sampi_expf_scalar
+#define sampi_expf_generic sampi_expf_scalar
+#define sampi_add_sse2     sampi_add_scalar
+#define sampi_add_neon     sampi_add_scalar
+#define sampi_add_wasm     sampi_add_scalar
+#define sampi_add_generic  sampi_add_scalar
+
+/* For add's: half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    u = u > 24 ? (u - 24) << 23 : 0;
+    memcpy(&sum, &u, 4);
+    return sum;
+}
+
+/* A sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and exponent on the way?
+   */
+static bool sampi_is_near(float sum, double m, double w)
+{
+    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
+    uint32_t u[3];
+    memcpy(&u[0], &sum, 4);
+    memcpy(&u[1], &lo, 4);
+    memcpy(&u[2], &hi, 4);
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+}
+
+/* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
+static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (e[k] != up[k]) e[k] = expf(x[k]);
 }
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
@@ -2048,8 +2112,11 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return n;
 }
 
-SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                               float *out){ SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out) }
+SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    if (!mask) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
+    SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
+}
 
 /* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
@@ -2097,8 +2164,12 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
+/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. */
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
+    SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line)
+}
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
@@ -2445,6 +2516,63 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
+#if SAMPI_W > 4
+/* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
+SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
+{
+    const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
+    V(d) sum = zero, d[4], y[4];
+    float at[2 * SAMPI_W], up[2 * SAMPI_W];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(f) l[2];
+        V(m) same[2];
+        V(take)(x + i, n - i, 2, l);
+        if (t != 1.0f)
+            for (int k = 0; k < 2; k++) l[k] = V(min)(V(max)(l[k] / V(all)(t), V(all)(-FLT_MAX)), V(all)(FLT_MAX));
+        for (int k = 0; k < 2; k++) l[k] -= V(all)(max);
+        for (int k = 0; k < 2; k++) V(store)(at + SAMPI_W * k, l[k]);
+        (void)V(exps)(l, zero, d, y);
+        for (int k = 0; k < 2; k++) {
+            V(f) low = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
+            V(f) high = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
+            V(store)(e + i + SAMPI_W * k, low);
+            V(store)(up + SAMPI_W * k, high);
+            same[k] = V(ge)(low, high);
+        }
+        if (V(total)(V(tally)(V(tally)((V(t)){ 0 }, same[0]), same[1])) < 2 * SAMPI_W)
+            sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
+        for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
+    }
+    return V(hsum)(sum);
+}
+
+/* While a running float sum stays between two powers of two, it grows by multiples of one ulp: each term counts as it
+   would on the tile's first sum, in any order. Not so a term that ends half way between two sums, which goes to the
+   even one, and a tile that may cross a power of two, on its way too: these go one by one. */
+SAMPI_T static float V(add)(const float *x, size_t n, float sum)
+{
+    size_t i = 0;
+    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE) {
+        const float half = sampi_half_ulp(sum);
+        const V(f) from = V(all)(sum), tie = V(all)(half);
+        V(f) moved[2] = { V(all)(0.0f), V(all)(0.0f) }, way[2] = { moved[0], moved[0] }, off = moved[0];
+        for (size_t j = 0; j < SAMPI_TILE; j += SAMPI_W) {
+            V(f) v = V(load)(x + i + j), d = (from + v) - from, rest = v - d;
+            off = V(max)(off, V(max)(rest, -rest));
+            moved[0] += d;
+            way[0] += V(max)(d, -d);
+        }
+        double m = V(hsum)(V(widen_sum)(moved)), w = V(hsum)(V(widen_sum)(way));
+        if (V(any)(V(ge)(off, tie)) || !sampi_is_near(sum, m, w))
+            sum = sampi_add_scalar(x + i, SAMPI_TILE, sum);
+        else
+            sum = (float)((double)sum + m);
+    }
+    return sampi_add_scalar(x + i, n - i, sum);
+}
+
+#endif
+
 #undef V
 #undef SAMPI_T
 #endif /* SAMPI_W */
@@ -2461,7 +2589,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     {                                                                                                                \
 #isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_expf_##isa,           \
+            sampi_add_##isa                                                                                          \
     }
 
 /* The best one comes last. */
@@ -2873,81 +3002,82 @@ typedef struct sampi_io sampi_io;   /* >>state */
      off      of a sampler s: do its values switch it off?
      hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
      apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
-     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
+     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
+              same in llama.cpp's arithmetic */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
-      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
+      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
       (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
       &SAMPI_PENALTIES_HOOKS, \
-      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
+      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
-      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
+      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma) \
+      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
-      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k) \
+      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
     X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
       SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
+      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, NULL) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a) \
+      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, NULL) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
+      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
+      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
-      sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
+      sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy) \
+      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist) \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, NULL) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat) \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, NULL) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2) \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2, NULL) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p) \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, NULL) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
-      NULL, NULL, NULL) \
+      NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
       0, false, &SAMPI_NO_HOOKS, \
-      NULL, NULL, NULL)
+      NULL, NULL, NULL, NULL)
 /* clang-format on */
 
 /* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
    is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
+#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -2999,6 +3129,7 @@ typedef struct sampi_traits {
     int (*apply)(sampi_sampler *, samp_token_data_array *);
     int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast)(sampi_row *, sampi_sampler *);
+    int (*fast_llama)(sampi_row *, sampi_sampler *);
 } sampi_traits;
 
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
@@ -3361,7 +3492,7 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
-#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                         \
+#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)             \
     case SAMPI_##id: return off;
         SAMPI_KINDS(SAMPI_KIND_OFF)
 #undef SAMPI_KIND_OFF
@@ -6187,10 +6318,13 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     size_t n;
     float r;          /* 1 in a compact row */
+    bool divided;     /* MT19937: the logits are x / r */
+    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
+    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
@@ -6235,25 +6369,30 @@ static float sampi_float_up(double t)
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_logit_of(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+
+static float sampi_logit_of(const sampi_row *row, float x)
+{
+    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+}
 
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
-   would not do: it may lie an ulp or two off. */
+   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
 static float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     if (r == 1.0f || l <= -FLT_MAX) return l;
     int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
-    int64_t quotient = sampi_key(sampi_finite(l / r));
+    int64_t quotient = sampi_key(sampi_finite(row->divided ? l * r : l / r));
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
         int64_t below = quotient - step, above = quotient + step;
-        if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
-        if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
+        if (below > lo && sampi_scaled(row, sampi_unkey((int32_t)below)) < l) lo = below;
+        if (above < hi && sampi_scaled(row, sampi_unkey((int32_t)above)) >= l) hi = above;
     }
     while (hi - lo > 1) {
         int64_t mid = (lo + hi) / 2;
-        if (sampi_unkey((int32_t)mid) * r >= l)
+        if (sampi_scaled(row, sampi_unkey((int32_t)mid)) >= l)
             hi = mid;
         else
             lo = mid;
@@ -6310,6 +6449,7 @@ static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
+    row->divided = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
 }
@@ -6448,7 +6588,7 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
         for (size_t i = 0; i < it.n; i++) {
             samp_token_data *d = &cur.data[it.at + i];
             d->id = sampi_id_at(row, it.at + i);
-            d->logit = sampi_logit_of(row, it.x[i]) + 0.0f; /* -0 becomes +0 */
+            d->logit = it.x[i] >= row->floor ? sampi_logit_of(row, it.x[i]) + 0.0f : -INFINITY; /* -0 becomes +0 */
             d->p = 0.0f;
         }
     }
@@ -6614,7 +6754,8 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
+    for (size_t i = 0; row->divided && i < m; i++) work->x[i] = sampi_logit_of(row, work->x[i]);
+    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
@@ -6850,7 +6991,10 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
 }
 
 /* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. */
-static bool sampi_can_patch(const sampi_row *row, size_t n) { return row->r == 1.0f && sampi_has_room(row, n); }
+static bool sampi_can_patch(const sampi_row *row, size_t n)
+{
+    return row->r == 1.0f && !row->divided && sampi_has_room(row, n);
+}
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
 {
@@ -7744,9 +7888,110 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     return sampi_mirostat_draw(row, s);
 }
 
+/* ---- in llama.cpp's arithmetic ----
+   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
+   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step, so a sampler here
+   is done with the row once row->cur is there. Sums over the whole row are taken where they decide a token: in the
+   order of ids as llama.cpp takes them (k->add), or in any order with a bound, where that leaves no doubt.
+
+   Masked tokens count as candidates there: where they would be among those kept, a sampler declines. It may have drawn
+   its random numbers by then; they are taken back (sampi_run_llama). */
+
+/* What is left of a row goes on as an array. */
+static int sampi_end_row(sampi_row *row, sampi_row *left, bool in_order)
+{
+    row->cur = sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->cur);
+    return SAMP_OK;
+}
+
+/* Keep the first k, in order. */
+static int sampi_llama_keep_first(sampi_row *row, size_t k)
+{
+    sampi_row head = *row;
+    if (k > row->n) k = row->n;
+    sampi_keep_first(&head, k);
+    return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
+}
+
+static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
+}
+
+static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
+{
+    float floor = sampi_row_max(row) + logf(s->u.cut.p);
+    sampi_row head = *row;
+    sampi_gather(&head, sampi_unscale(row, floor));
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    return sampi_llama_keep_first(row, sampi_min_keep(s));
+}
+
+static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+{
+    if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
+    row->r = s->u.temp.t;
+    row->divided = true;
+    return SAMP_OK;
+}
+
+/* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
+   and rounds to float, so what is said of k->add holds here too. */
+static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+{
+    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    bool tie = false;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
+        tie |= !(fabs(to - rounded) < half);
+        moved[i % 2] += rounded - from;
+    }
+    double all = moved[0] + moved[1];
+    if (!tie && sampi_is_near(sum, all, all)) return (float)(from + all);
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean);
+        sum = (float)((double)sum + sampi_round(d * d));
+    }
+    return sum;
+}
+
+/* A tile's unmasked elements: to x, and how many. */
+static size_t sampi_unmasked_of(const sampi_pieces *it, size_t at, float *x)
+{
+    size_t n = it->n - at < SAMPI_TILE ? it->n - at : SAMPI_TILE;
+    return sampi_use()->collect(it->x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, (int32_t *)(void *)it->row->work->w);
+}
+
+/* The floor stays with the row: what is below is masked, not dropped. */
+static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
+{
+    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f;
+    size_t n, count = 0;
+    sampi_pieces it;
+    if (row->divided) return SAMPI_DECLINED;
+    if (row->n < 2) return SAMP_OK;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE) {
+            n = sampi_unmasked_of(&it, at, x);
+            sum = row->k->add(x, n, sum);
+            count += n;
+        }
+    float mean = sum / (float)count;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE) {
+            n = sampi_unmasked_of(&it, at, x);
+            squares = sampi_llama_squares(x, n, mean, squares);
+        }
+    float sigma = (float)sqrt((double)(squares / (float)count));
+    float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
+    if (floor > -FLT_MAX) row->floor = floor;
+    return SAMP_OK;
+}
+
 /* ---- the plan ---- */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
    arithmetic. These go step by step. */
 #define SAMPI_PLAN 64
 
@@ -7755,7 +8000,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s)) return n;
-    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (n == SAMPI_PLAN || (n > 0 && s->rng != member[0]->rng)) return -1;
     member[n] = s;
     return n + 1;
 }
@@ -7858,7 +8103,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 typedef struct sampi_plan {
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
     sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
-    int n_members;                     /* -1: more than SAMPI_PLAN, or some under MT19937; these go step by step */
+    int n_members;                     /* -1: sampi_members has none; these go step by step */
     int n;
     bool whole; /* list goes from the logits to a token */
 } sampi_plan;
@@ -7927,7 +8172,6 @@ static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *mem
                                  samp_token_data_array *cur, uint32_t *ordinal, samp_token *token)
 {
     int status = sampi_check(cur);
-    job->s->perf.n_steps++;
     for (int i = from; i < n && !status; i++) status = sampi_run(member[i], cur, job->s->position, ordinal);
     if (!status) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
@@ -7950,7 +8194,67 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
     samp_token_data_array cur = sampi_row_array(row);
     if (sorted) sampi_sort_all(&cur);
     sampi_save_state(s);
+    s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+}
+
+/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
+   nothing. */
+static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    sampi_mt before;
+    if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
+    if (row->floor > -FLT_MAX && !(traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_DROPS))) return SAMPI_DECLINED;
+    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
+        return SAMPI_DECLINED;
+    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
+    int status = traits->fast_llama(row, member);
+    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
+    return status;
+}
+
+/* All of a row as an array. */
+static void sampi_llama_array(sampi_row *row)
+{
+    float t = row->r;
+    sampi_row all = *row;
+    if (row->by_order) { /* what is masked there is gone */
+        all.divided = false;
+        all.r = 1.0f;
+        sampi_compact(&all);
+    }
+    sampi_end_row(row, &all, row->by_order);
+    if (row->by_order && row->divided) sampi_llama_scale(&row->cur, t);
+}
+
+/* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
+static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
+    if (status) return status;
+    sampi_save_state(s);
+    for (int j = 0; j < plan->n_members; j++)
+        if (!plan->member[j]->off) member[n++] = plan->member[j];
+    while (!row->cur.data && row->token < 0 && !status) {
+        status = sampi_run_llama(row, member[i], i + 1 == n && !job->logprobs);
+        if (!status) i++;
+    }
+    if (status == SAMPI_DECLINED) {
+        sampi_llama_array(row);
+        s->perf.n_steps++;
+        status = SAMP_OK;
+    }
+    errno = before; /* libm's functions set it on underflow */
+    if (!status && row->cur.data) {
+        status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
+    } else if (!status) {
+        *token = row->token;
+        if (job->accept) status = samp_accept(&s->base, *token);
+    }
+    return sampi_end_draw(s, status);
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
@@ -7962,6 +8266,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan plan;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
+    if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
+        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -7971,6 +8277,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
         if (row.floor > -FLT_MAX) sampi_compact(&row);
         samp_token_data_array cur = sampi_row_array(&row);
+        s->perf.n_steps++;
         status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
         *token = row.token;
@@ -8733,8 +9040,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                      \
-    { name, draws, letter, step, flags, hooks, apply, llama, fast },
+#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
+    { name, draws, letter, step, flags, hooks, apply, llama, fast, fast_llama },
         SAMPI_KINDS(SAMPI_KIND_TRAITS)
 #undef SAMPI_KIND_TRAITS
     };
