@@ -1405,7 +1405,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine.
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_row_expf).
-     add       sum + x [0] + x [1] + ..., each sum rounded to f32, as a loop gives it. Here none is masked. */
+     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by their
+               sizes (estimates where that is 2^24 ulps of `from`, else exact). Returns how many of x lie half way between
+               two floats when added. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1449,7 +1451,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    float (*add)(const float *x, size_t n, float sum);
+    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1619,22 +1621,7 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
     return sum;
 }
 
-static float sampi_add_scalar(const float *x, size_t n, float sum)
-{
-    for (size_t i = 0; i < n; i++) sum += x[i];
-    return sum;
-}
-
-#define sampi_expf_sse2    sampi_expf_scalar /* with four lanes or fewer libm is as fast */
-#define sampi_expf_neon    sampi_expf_scalar
-#define sampi_expf_wasm    sampi_expf_scalar
-#define sampi_expf_generic sampi_expf_scalar
-#define sampi_add_sse2     sampi_add_scalar
-#define sampi_add_neon     sampi_add_scalar
-#define sampi_add_wasm     sampi_add_scalar
-#define sampi_add_generic  sampi_add_scalar
-
-/* For add's: half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
 static float sampi_half_ulp(float sum)
 {
     uint32_t u;
@@ -1645,17 +1632,27 @@ static float sampi_half_ulp(float sum)
     return sum;
 }
 
-/* A sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and exponent on the way?
-   */
-static bool sampi_is_near(float sum, double m, double w)
+static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
 {
-    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
-    uint32_t u[3];
-    memcpy(&u[0], &sum, 4);
-    memcpy(&u[1], &lo, 4);
-    memcpy(&u[2], &hi, 4);
-    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+    float half = sampi_half_ulp(from);
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + x[i]) - from;
+        ties += !(fabsf(x[i] - d) < half);
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return ties;
 }
+
+#define sampi_expf_sse2    sampi_expf_scalar /* with four lanes libm is as fast */
+#define sampi_expf_neon    sampi_expf_scalar
+#define sampi_expf_wasm    sampi_expf_scalar
+#define sampi_expf_generic sampi_expf_scalar
+#define sampi_rise_sse2    sampi_rise_scalar
+#define sampi_rise_neon    sampi_rise_scalar
+#define sampi_rise_wasm    sampi_rise_scalar
+#define sampi_rise_generic sampi_rise_scalar
 
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
 static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
@@ -2164,11 +2161,26 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. */
+/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask.
+   Where it takes long, and much code, to make floats, a tile of these is made first. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
+#if SAMPI_W == 4 && !SAMPI_NEON
+    if (dtype == SAMP_F16 || dtype == SAMP_F64) {
+        float tile[SAMPI_TILE], max = -INFINITY;
+        for (size_t at = 0; at < n; at += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
+            size_t left = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+            float top = V(maxima)(tile, SAMP_F32, NULL, V(fetch)(x, dtype, mask, at, left, tile), line);
+            if (!(top <= max) && max == max) max = top; /* a NaN stays */
+        }
+        return max;
+    }
+    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
+    return V(maxima_as)(x, SAMP_F32, mask, n, line);
+#else
     SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line)
+#endif
 }
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
@@ -2546,31 +2558,22 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     return V(hsum)(sum);
 }
 
-/* While a running float sum stays between two powers of two, it grows by multiples of one ulp: each term counts as it
-   would on the tile's first sum, in any order. Not so a term that ends half way between two sums, which goes to the
-   even one, and a tile that may cross a power of two, on its way too: these go one by one. */
-SAMPI_T static float V(add)(const float *x, size_t n, float sum)
+SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
 {
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
+    V(t) ties = { 0 };
     size_t i = 0;
-    for (; i + SAMPI_TILE <= n; i += SAMPI_TILE) {
-        const float half = sampi_half_ulp(sum);
-        const V(f) from = V(all)(sum), tie = V(all)(half);
-        V(f) moved[2] = { V(all)(0.0f), V(all)(0.0f) }, way[2] = { moved[0], moved[0] }, off = moved[0];
-        for (size_t j = 0; j < SAMPI_TILE; j += SAMPI_W) {
-            V(f) v = V(load)(x + i + j), d = (from + v) - from, rest = v - d;
-            off = V(max)(off, V(max)(rest, -rest));
-            moved[0] += d;
-            way[0] += V(max)(d, -d);
-        }
-        double m = V(hsum)(V(widen_sum)(moved)), w = V(hsum)(V(widen_sum)(way));
-        if (V(any)(V(ge)(off, tie)) || !sampi_is_near(sum, m, w))
-            sum = sampi_add_scalar(x + i, SAMPI_TILE, sum);
-        else
-            sum = (float)((double)sum + m);
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
+        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+        s[0] += d;
+        w[0] += V(max)(d, -d);
     }
-    return sampi_add_scalar(x + i, n - i, sum);
+    *sum += V(hsum)(V(widen_sum)(s));
+    *way += V(hsum)(V(widen_sum)(w));
+    return V(total)(ties) + sampi_rise_scalar(x + i, n - i, from, sum, way);
 }
-
 #endif
 
 #undef V
@@ -2590,7 +2593,7 @@ SAMPI_T static float V(add)(const float *x, size_t n, float sum)
 #isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_expf_##isa,           \
-            sampi_add_##isa                                                                                          \
+            sampi_rise_##isa                                                                                         \
     }
 
 /* The best one comes last. */
@@ -3032,7 +3035,7 @@ typedef struct sampi_io sampi_io;   /* >>state */
       sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, NULL) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, NULL) \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
@@ -3041,7 +3044,7 @@ typedef struct sampi_io sampi_io;   /* >>state */
       sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, NULL) \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
@@ -3056,13 +3059,13 @@ typedef struct sampi_io sampi_io;   /* >>state */
       sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, NULL) \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, NULL) \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2, NULL) \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, NULL) \
@@ -3199,6 +3202,7 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
+    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
@@ -4966,13 +4970,13 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* One random number u: the first in array order at which the sum of p reaches u of the total. The sums are double,
-   of floats; p is divided in the end. */
-static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
+   in the end. */
+static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
     float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    double sum = 0.0, run = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         d[i].p = expf(d[i].logit - max);
         sum += (double)d[i].p;
@@ -4984,6 +4988,11 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
     }
     sampi_llama_divide(cur, sum);
     cur->selected = (int64_t)chosen;
+}
+
+static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
     return SAMP_OK;
 }
 
@@ -5013,32 +5022,38 @@ static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *
     return SAMP_OK;
 }
 
-/* All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be rearranged here. */
-static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
+   rearranged here. */
+static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
-    const samp_token_data *d = cur->data;
-    float tb = 0.0f, tt = 0.0f;
-    sampi_llama_softmax(cur, true);
+    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
     for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
-        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(d[i].p / d[i + 1].p);
+        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
         tb += sampi_roundf(t * b);
         tt += sampi_roundf(t * t);
+        p = next;
     }
     float zipf = tb / tt, e = zipf - 1.0f;
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
-    size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    sampi_resize(cur, keep < cur->size ? keep : cur->size);
-    return sampi_llama_mirostat_select(s, cur);
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* The array is sorted, so what is within mu is its beginning; one token stays in any case. */
-static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
+/* How many are within mu, which is the beginning of a sorted array; one token stays in any case. */
+static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
+                                 const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    sampi_llama_softmax(cur, true);
-    while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    sampi_resize(cur, n ? n : 1);
+    while (n < cur->size && !(-log2f(sampi_llama_p(sums, cur->data[n].logit)) > s->now.mu)) n++;
+    return n ? n : 1;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
+    sampi_resize(cur, keep < cur->size ? keep : cur->size);
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -6324,6 +6339,7 @@ struct sampi_row {
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
@@ -7890,22 +7906,107 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ----
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
-   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step, so a sampler here
-   is done with the row once row->cur is there. Sums over the whole row are taken where they decide a token: in the
-   order of ids as llama.cpp takes them (k->add), or in any order with a bound, where that leaves no doubt.
+   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
+   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   where they come by ascending id (sampi_add). Where they come by descending logit they are known to a few ulps, and
+   sums of doubles to their rounding: what is the same at both ends of that is decided.
 
-   Masked tokens count as candidates there: where they would be among those kept, a sampler declines. It may have drawn
-   its random numbers by then; they are taken back (sampi_run_llama). */
+   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
+   drawn its random numbers by then; they are taken back (sampi_run_llama). */
 
-/* What is left of a row goes on as an array. */
-static int sampi_end_row(sampi_row *row, sampi_row *left, bool in_order)
+/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
+   the way? */
+static bool sampi_stays_near(float sum, double m, double w)
 {
-    row->cur = sampi_row_array(left);
+    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
+    uint32_t u[3];
+    memcpy(&u[0], &sum, 4);
+    memcpy(&u[1], &lo, 4);
+    memcpy(&u[2], &hi, 4);
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+}
+
+/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running sum
+   stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
+   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
+   may cross a power of two: these go one by one. */
+static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+{
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
+        double m = 0.0, w = 0.0;
+        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+            sum = (float)((double)sum + m);
+        else
+            for (size_t i = at; i < end; i++) sum += x[i];
+    }
+    return sum;
+}
+
+/* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
+   computes in float shows in a few of these numbers. Asked once for a workspace. */
+static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+{
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) work->libm = -1;
+    }
+    if (work->libm == 0) work->libm = 1;
+    return work->libm > 0;
+}
+
+/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with ids
+   to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
+    samp_token_data_array cur = { row->work->candidate, n, -1, true };
+    for (int shift = 32; shift < 64; shift += 11) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n && shift == 32; i++)
+            to[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i])) << 32 | (uint32_t)row->id[i];
+        if (shift == 32) memcpy(from, to, n * sizeof *to);
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = n; i > 0; i--) {
+        uint64_t u = row->work->w[i - 1];
+        samp_token_data *d = &cur.data[i - 1];
+        d->id = (samp_token)(uint32_t)u;
+        d->logit = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(u >> 32)));
+        d->p = 0.0f;
+    }
+    return cur;
+}
+
+/* What is left of a row becomes the array. */
+static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
+{
+    bool many = in_order && left->n > SAMPI_TILE;
+    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
     if (in_order) sampi_sort_all(&row->cur);
     return SAMP_OK;
 }
 
-/* Keep the first k, in order. */
+/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. If masked ones would be
+   among them: declined. */
+static int sampi_llama_head(sampi_row *row, size_t want)
+{
+    sampi_row head = *row;
+    sampi_gather_first(&head, want < row->n ? want : row->n);
+    if (head.n < want && head.n < row->n) return SAMPI_DECLINED;
+    return sampi_end_row(row, &head, true);
+}
+
+/* Exactly the first k. */
 static int sampi_llama_keep_first(sampi_row *row, size_t k)
 {
     sampi_row head = *row;
@@ -7913,6 +8014,62 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     sampi_keep_first(&head, k);
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
+
+/* All of a row as an array. */
+static void sampi_llama_array(sampi_row *row)
+{
+    float t = row->r;
+    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    sampi_row all = *row;
+    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (row->by_order) sampi_compact(&all); /* what is masked there is gone */
+    sampi_end_row(row, &all, row->by_order);
+    if (is_scaled) sampi_llama_scale(&row->cur, t);
+}
+
+/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
+static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
+
+/* Find it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+static double sampi_llama_exps(const sampi_row *row, float max)
+{
+    double *tile = (double *)(void *)row->work->sum, sum = 0.0;
+    float *e = sampi_llama_e(row);
+    sampi_pieces it;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
+            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            *tile = row->expf(it.x + at, n, row->divided ? row->r : 1.0f, max, e + it.at + at);
+            sum += *tile;
+        }
+    return sum;
+}
+
+/* What the float sum of e^(l - max) in order can be: each of n floats, the smallest first. 0: it is not known well.
+   The head in row->cur is summed as it stands. If all that follows keeps its exponent, its terms count alike in any
+   order, but for those half way between two sums. */
+static int sampi_llama_range(sampi_row *row, sampi_llama_sums *sums)
+{
+    const sampi_kernels *k = row->k;
+    float *e = sampi_llama_e(row), head[SAMPI_TILE + 32], sum = 0.0f;
+    sums->max = sampi_row_max(row);
+    (void)sampi_llama_exps(row, sums->max);
+    for (size_t i = 0; i < row->cur.size; i++) sum += expf(row->cur.data[i].logit - sums->max);
+    double m = 0.0, w = 0.0, over = 0.0;
+    size_t ties = k->rise(e, row->n, sum, &m, &w);
+    for (size_t at = 0, n; at < row->cur.size; at += n) {
+        n = sampi_copy_logits(&row->cur, at, head);
+        (void)row->expf(head, n, 1.0f, sums->max, head);
+        ties -= k->rise(head, n, sum, &over, &w);
+    }
+    double ulp = 2.0 * (double)sampi_half_ulp(sum);
+    m -= over;
+    if (ties > 4 || !sampi_stays_near(sum, m + (double)ties * ulp, m + (double)ties * ulp)) return 0;
+    sums->sum = (float)((double)sum + m - (double)ties * ulp);
+    return 1 + 2 * (int)ties;
+}
+
+/* ---- its samplers ---- */
 
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
@@ -7928,6 +8085,22 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
+/* The sum is by id, the cut by order. */
+static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
+    (void)sampi_llama_exps(row, sums.max);
+    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
+        if (sampi_llama_head(row, want)) return SAMPI_DECLINED;
+        samp_token_data_array *cur = &row->cur;
+        size_t size = cur->size;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+        if (cur->size < size || size == row->n) return SAMP_OK;
+    }
+}
+
 static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
@@ -7937,7 +8110,7 @@ static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 }
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
-   and rounds to float, so what is said of k->add holds here too. */
+   and rounds to float, so what is said of sampi_add holds here too. */
 static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
@@ -7948,7 +8121,7 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
         moved[i % 2] += rounded - from;
     }
     double all = moved[0] + moved[1];
-    if (!tie && sampi_is_near(sum, all, all)) return (float)(from + all);
+    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
     for (size_t i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
@@ -7956,36 +8129,133 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
     return sum;
 }
 
-/* A tile's unmasked elements: to x, and how many. */
-static size_t sampi_unmasked_of(const sampi_pieces *it, size_t at, float *x)
-{
-    size_t n = it->n - at < SAMPI_TILE ? it->n - at : SAMPI_TILE;
-    return sampi_use()->collect(it->x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, (int32_t *)(void *)it->row->work->w);
-}
-
-/* The floor stays with the row: what is below is masked, not dropped. */
+/* Two passes over the unmasked, tile by tile. The floor stays with the row: what is below is masked, not dropped. */
 static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 {
-    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f;
-    size_t n, count = 0;
+    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
+    int32_t id[SAMPI_TILE + 16];
     sampi_pieces it;
     if (row->divided) return SAMPI_DECLINED;
     if (row->n < 2) return SAMP_OK;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
-        for (size_t at = 0; at < it.n; at += SAMPI_TILE) {
-            n = sampi_unmasked_of(&it, at, x);
-            sum = row->k->add(x, n, sum);
-            count += n;
-        }
-    float mean = sum / (float)count;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
-        for (size_t at = 0; at < it.n; at += SAMPI_TILE) {
-            n = sampi_unmasked_of(&it, at, x);
-            squares = sampi_llama_squares(x, n, mean, squares);
-        }
-    float sigma = (float)sqrt((double)(squares / (float)count));
+    for (int pass = 0; pass < 2; pass++) {
+        for (sampi_start(&it, row); sampi_next_piece(&it);)
+            for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
+                n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                if (pass)
+                    squares = sampi_llama_squares(x, n, mean, squares);
+                else
+                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+            }
+        mean = sum / count;
+    }
+    float sigma = (float)sqrt((double)(squares / count));
     float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
     if (floor > -FLT_MAX) row->floor = floor;
+    return SAMP_OK;
+}
+
+/* How many reach the threshold, from the first in order on. */
+static size_t sampi_llama_above(const sampi_sampler *s, const samp_token_data_array *cur,
+                                const sampi_llama_sums *sums)
+{
+    size_t above = 0;
+    while (above < cur->size && sampi_llama_p(sums, cur->data[above].logit) >= s->u.xtc.t) above++;
+    return above;
+}
+
+/* A count for the sum in order, which is one of a few: is it the same for all of them, and told by the head? The row
+   has no masked tokens. */
+static bool sampi_llama_count(sampi_row *row, const sampi_sampler *s, size_t *count,
+                              size_t (*of)(const sampi_sampler *, const samp_token_data_array *,
+                                           const sampi_llama_sums *))
+{
+    if (row->divided || sampi_row_count(row, -FLT_MAX, INFINITY) < row->n) return false;
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_sums sums;
+        if (sampi_llama_head(row, want) || row->cur.size > row->n / 4) return false;
+        int n = sampi_llama_range(row, &sums);
+        *count = n ? of(s, &row->cur, &sums) : 0;
+        for (int i = 1; i < n; i++) {
+            sums.sum = sampi_next_up(sums.sum);
+            if (of(s, &row->cur, &sums) != *count) return false;
+        }
+        if (n && *count < row->cur.size) return true;
+    }
+    return false;
+}
+
+/* What is dropped is masked in the row, which counts as sorted from now on. */
+static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
+{
+    size_t above;
+    if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (!sampi_llama_count(row, s, &above, sampi_llama_above) || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    const samp_token_data *d = row->cur.data;
+    for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
+        sampi_add_change(row, d[i].id, -INFINITY);
+    row->by_order = true;
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* The token on which u falls, by sums of doubles in any order. Their rounding moves both ends by less than `off`. A row
+   in order is looked at from its head on: i of row->cur. */
+static bool sampi_llama_find(sampi_row *row, double sum, double u, size_t *i)
+{
+    const double *tile = (const double *)(const void *)row->work->sum;
+    const float *e = sampi_llama_e(row);
+    double want = u * sum, off = sum * (double)row->n * (1.0 / ((uint64_t)1 << 51)), run = 0.0, before = 0.0;
+    size_t at = 0;
+    if (!row->by_order) {
+        while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
+        for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
+    } else {
+        sampi_row sorted = *row;
+        float max = sampi_row_max(row);
+        sorted.divided = false;
+        sorted.r = 1.0f;
+        if (sampi_llama_head(&sorted, 1024) || sorted.cur.size > row->n / 4) return false;
+        row->cur = sorted.cur;
+        if (row->divided) sampi_llama_scale(&row->cur, row->r);
+        for (; at < row->cur.size && run < want; at++)
+            before = run, run += (double)expf(row->cur.data[at].logit - max);
+    }
+    *i = at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
+static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
+{
+    bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    size_t i;
+    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
+    if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
+    double sum = sampi_llama_exps(row, sampi_row_max(row));
+    if (sampi_llama_find(row, sum, u, &i)) {
+        row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
+    } else {
+        row->perf->n_exact++;
+        sampi_llama_array(row);
+        sampi_llama_choose(&row->cur, u);
+        row->token = row->cur.data[row->cur.selected].id;
+    }
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* Both mirostats: their cut from the head, then the few that are left. */
+static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
+{
+    bool v1 = s->kind == SAMPI_MIROSTAT;
+    size_t keep;
+    if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
+    if (!sampi_llama_count(row, s, &keep, v1 ? sampi_llama_zipf : sampi_llama_within)) return SAMPI_DECLINED;
+    sampi_resize(&row->cur, keep);
+    (void)sampi_llama_mirostat_select(s, &row->cur);
+    row->token = row->cur.data[row->cur.selected].id;
+    row->cur.data = NULL;
     return SAMP_OK;
 }
 
@@ -8205,27 +8475,14 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & (SAMPI_TAKES_FLOOR | SAMPI_DROPS))) return SAMPI_DECLINED;
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
+        return SAMPI_DECLINED;
     if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
         return SAMPI_DECLINED;
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
-}
-
-/* All of a row as an array. */
-static void sampi_llama_array(sampi_row *row)
-{
-    float t = row->r;
-    sampi_row all = *row;
-    if (row->by_order) { /* what is masked there is gone */
-        all.divided = false;
-        all.r = 1.0f;
-        sampi_compact(&all);
-    }
-    sampi_end_row(row, &all, row->by_order);
-    if (row->by_order && row->divided) sampi_llama_scale(&row->cur, t);
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -8235,6 +8492,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
+    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];

@@ -257,20 +257,39 @@ enum { N_LONG_CHAINS = 16 };
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
 
-static bool long_row(player *p, int i, int kind, size_t n, double scale)
+static bool long_row(player *p, int i, int kind, size_t n, double scale, samp_rng_kind rng)
 {
     band b = { long_chain(i), { NULL }, true };
     source s = source_seed(n + (uint64_t)i);
-    AT("long row %zu, chain %d, kind %d, scale %g", n, i, kind, scale);
+    AT("long row %zu, chain %d, kind %d, scale %g, random source %d", n, i, kind, scale, (int)rng);
+    samp_set_rng(b.steps, rng);
     for (int j = 0; j < p->isa.n; j++) b.fast[j] = samp_clone(b.steps);
     for (size_t j = 0; j < n; j++) p->row[j] = make_logit(&s, kind, j, n, scale, 0.0);
     for (size_t j = 0; kind == ROW_REAL && real_rows && j < n; j++)
         p->row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * real_logit(j % (3 * REAL_WIDTH));
     p->report_len = 0;
-    bool good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
+    bool good = true;
+    for (int draw = 0; draw < (rng == SAMP_RNG_MT19937 ? 2 : 1) && good; draw++)
+        good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
     if (!good) printf("%s\n%s", at_work, p->report);
     band_free(p, &b);
     return good;
+}
+
+/* The same under llama.cpp's arithmetic, whose sums depend on the length and the order: chains that see the whole row. */
+static bool long_rows_of_llama(void)
+{
+    player p;
+    int failures = 0;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    for (int i = 0; i < N_LONG_CHAINS; i++)
+        for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
+            for (int scale = 0; scale < (quick() ? 1 : 3); scale++)
+                failures += !long_row(&p, i, long_kinds[r], 8192 + (size_t)(1000 * scale) + 37 * r,
+                                      scale == 0 ? 2.0 : 0.7 * scale, SAMP_RNG_MT19937);
+    for (int i = 0; i < N_LONG_CHAINS && !quick(); i++)
+        failures += !long_row(&p, i, ROW_PEAKED, 128256, 2.0, SAMP_RNG_MT19937);
+    return end(&p, failures == 0, "long rows of llama.cpp");
 }
 
 /* All chains at all lengths, and those that sum over the row with all kinds of rows. */
@@ -284,10 +303,11 @@ static bool long_rows(void)
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     for (size_t k = 0; k < n_lengths; k++)
         for (int i = 0; i < N_LONG_CHAINS && failures < MAX_FAILURES; i++)
-            failures += !long_row(&p, i, long_kinds[shape++ % CASE_COUNT(long_kinds)], length[k], 2.0);
+            failures += !long_row(&p, i, long_kinds[shape++ % CASE_COUNT(long_kinds)], length[k], 2.0,
+                                  SAMP_RNG_PHILOX);
     for (size_t k = 0; k < n_summing; k++)
         for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
-            failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5);
+            failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5, SAMP_RNG_PHILOX);
     return end(&p, failures == 0, "long rows");
 }
 
@@ -1079,6 +1099,7 @@ static bool bad_calls(void)
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \
-    X(long_rows)
+    X(long_rows)                                                                                                     \
+    X(long_rows_of_llama)
 
 SUITE_MAIN
