@@ -5011,14 +5011,19 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
     return cur->size - 1;
 }
 
+/* mu moves against the error of the surprise. */
+static void sampi_llama_follow(sampi_sampler *s, float p)
+{
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
+}
+
 /* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
    surprise is that among these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    float surprise = -log2f(cur->data[cur->selected].p);
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
+    sampi_llama_follow(s, cur->data[cur->selected].p);
     return SAMP_OK;
 }
 
@@ -5040,12 +5045,18 @@ static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_arr
     return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* How many are within mu, which is the beginning of a sorted array; one token stays in any case. */
+/* Is the surprise of a logit within mu? */
+static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
+{
+    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
+}
+
+/* How many are, which is the beginning of a sorted array; one token stays in any case. */
 static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
                                  const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    while (n < cur->size && !(-log2f(sampi_llama_p(sums, cur->data[n].logit)) > s->now.mu)) n++;
+    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
     return n ? n : 1;
 }
 
@@ -7996,14 +8007,12 @@ static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
     return SAMP_OK;
 }
 
-/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. If masked ones would be
-   among them: declined. */
-static int sampi_llama_head(sampi_row *row, size_t want)
+/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+static void sampi_llama_head(sampi_row *row, size_t want)
 {
     sampi_row head = *row;
     sampi_gather_first(&head, want < row->n ? want : row->n);
-    if (head.n < want && head.n < row->n) return SAMPI_DECLINED;
-    return sampi_end_row(row, &head, true);
+    sampi_end_row(row, &head, true);
 }
 
 /* Exactly the first k. */
@@ -8015,58 +8024,97 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
     return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
 }
 
-/* All of a row as an array. */
-static void sampi_llama_array(sampi_row *row)
+/* All of a row as an array; in_order: sorted. */
+static void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
     bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
     sampi_row all = *row;
     if (is_scaled) all.divided = false, all.r = 1.0f;
-    if (row->by_order) sampi_compact(&all); /* what is masked there is gone */
-    sampi_end_row(row, &all, row->by_order);
+    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    sampi_end_row(row, &all, in_order);
     if (is_scaled) sampi_llama_scale(&row->cur, t);
+}
+
+/* Has a row no masked tokens? */
+static bool sampi_is_full(const sampi_row *row)
+{
+    return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
+}
+
+/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+static bool sampi_llama_sorts(const sampi_sampler *s)
+{
+    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
+                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
 /* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
 static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
 
-/* Find it. The sums of tiles are doubles where sum is. Returns the sum of all. */
-static double sampi_llama_exps(const sampi_row *row, float max)
+/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
     float *e = sampi_llama_e(row);
     sampi_pieces it;
-    for (sampi_start(&it, row); sampi_next_piece(&it);)
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
         for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
             size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-            *tile = row->expf(it.x + at, n, row->divided ? row->r : 1.0f, max, e + it.at + at);
+            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
             sum += *tile;
         }
     return sum;
 }
 
-/* What the float sum of e^(l - max) in order can be: each of n floats, the smallest first. 0: it is not known well.
-   The head in row->cur is summed as it stands. If all that follows keeps its exponent, its terms count alike in any
-   order, but for those half way between two sums. */
-static int sampi_llama_range(sampi_row *row, sampi_llama_sums *sums)
+/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
+   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
+   Writes x and id. -> m as it is; NAN if there are too many of them. */
+static double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last, double m,
+                                 double over)
+{
+    const double half = (double)sampi_half_ulp(from);
+    double right = 0.0, w = 0.0;
+    float tie[8];
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + e[i]) - from;
+        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
+        if (ties == 8 || e[i] == last) return NAN;
+        size_t j = ties++;
+        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
+        tie[j] = e[i];
+    }
+    for (size_t i = 0; i < ties; i++) {
+        double above = -over, d = (double)((from + tie[i]) - from);
+        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
+        (void)row->k->rise(row->work->x, count, from, &above, &w);
+        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
+        double before = (double)from + above + right;
+        right += ((double)((float)before + tie[i]) - before) - d;
+    }
+    return m + right;
+}
+
+/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
+   another exponent, these count alike in any order. false: one may. */
+static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
 {
     const sampi_kernels *k = row->k;
-    float *e = sampi_llama_e(row), head[SAMPI_TILE + 32], sum = 0.0f;
-    sums->max = sampi_row_max(row);
-    (void)sampi_llama_exps(row, sums->max);
-    for (size_t i = 0; i < row->cur.size; i++) sum += expf(row->cur.data[i].logit - sums->max);
+    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
     double m = 0.0, w = 0.0, over = 0.0;
-    size_t ties = k->rise(e, row->n, sum, &m, &w);
-    for (size_t at = 0, n; at < row->cur.size; at += n) {
-        n = sampi_copy_logits(&row->cur, at, head);
-        (void)row->expf(head, n, 1.0f, sums->max, head);
-        ties -= k->rise(head, n, sum, &over, &w);
+    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
+    size_t ties = k->rise(e, n, sum, &m, &w);
+    for (size_t at = 0, len; at < row->cur.size; at += len) {
+        len = sampi_copy_logits(&row->cur, at, x);
+        (void)row->expf(x, len, 1.0f, sums->max, x);
+        ties -= k->rise(x, len, sum, &over, &w);
     }
-    double ulp = 2.0 * (double)sampi_half_ulp(sum);
     m -= over;
-    if (ties > 4 || !sampi_stays_near(sum, m + (double)ties * ulp, m + (double)ties * ulp)) return 0;
-    sums->sum = (float)((double)sum + m - (double)ties * ulp);
-    return 1 + 2 * (int)ties;
+    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
+    sums->sum = (float)((double)sum + m);
+    return sampi_stays_near(sum, m, m);
 }
 
 /* ---- its samplers ---- */
@@ -8089,12 +8137,13 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, sums.max);
+    (void)sampi_llama_exps(row, row, sums.max);
     sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
-        if (sampi_llama_head(row, want)) return SAMPI_DECLINED;
+        sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
         size_t size = cur->size;
+        if (size < want && size < row->n) return SAMPI_DECLINED;
         for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
         sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
         if (cur->size < size || size == row->n) return SAMP_OK;
@@ -8155,32 +8204,16 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* How many reach the threshold, from the first in order on. */
-static size_t sampi_llama_above(const sampi_sampler *s, const samp_token_data_array *cur,
-                                const sampi_llama_sums *sums)
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    size_t above = 0;
-    while (above < cur->size && sampi_llama_p(sums, cur->data[above].logit) >= s->u.xtc.t) above++;
-    return above;
-}
-
-/* A count for the sum in order, which is one of a few: is it the same for all of them, and told by the head? The row
-   has no masked tokens. */
-static bool sampi_llama_count(sampi_row *row, const sampi_sampler *s, size_t *count,
-                              size_t (*of)(const sampi_sampler *, const samp_token_data_array *,
-                                           const sampi_llama_sums *))
-{
-    if (row->divided || sampi_row_count(row, -FLT_MAX, INFINITY) < row->n) return false;
+    if (!sampi_is_full(row)) return false;
     for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_sums sums;
-        if (sampi_llama_head(row, want) || row->cur.size > row->n / 4) return false;
-        int n = sampi_llama_range(row, &sums);
-        *count = n ? of(s, &row->cur, &sums) : 0;
-        for (int i = 1; i < n; i++) {
-            sums.sum = sampi_next_up(sums.sum);
-            if (of(s, &row->cur, &sums) != *count) return false;
-        }
-        if (n && *count < row->cur.size) return true;
+        sampi_llama_head(row, want);
+        if (row->cur.size > row->n / 4) return false;
+        sums->max = row->cur.data[0].logit;
+        (void)sampi_llama_exps(row, row, sums->max);
+        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
     }
     return false;
 }
@@ -8188,10 +8221,13 @@ static bool sampi_llama_count(sampi_row *row, const sampi_sampler *s, size_t *co
 /* What is dropped is masked in the row, which counts as sorted from now on. */
 static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
-    size_t above;
+    sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (!sampi_llama_count(row, s, &above, sampi_llama_above) || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
+    size_t above = 0;
+    while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
+    if (above == row->cur.size || row->divided || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
         sampi_add_change(row, d[i].id, -INFINITY);
     row->by_order = true;
@@ -8215,7 +8251,8 @@ static bool sampi_llama_find(sampi_row *row, double sum, double u, size_t *i)
         float max = sampi_row_max(row);
         sorted.divided = false;
         sorted.r = 1.0f;
-        if (sampi_llama_head(&sorted, 1024) || sorted.cur.size > row->n / 4) return false;
+        sampi_llama_head(&sorted, 1024);
+        if (sorted.cur.size > row->n / 4) return false;
         row->cur = sorted.cur;
         if (row->divided) sampi_llama_scale(&row->cur, row->r);
         for (; at < row->cur.size && run < want; at++)
@@ -8232,12 +8269,12 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     size_t i;
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
-    double sum = sampi_llama_exps(row, sampi_row_max(row));
+    double sum = sampi_llama_exps(row, row, sampi_row_max(row));
     if (sampi_llama_find(row, sum, u, &i)) {
         row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
     } else {
         row->perf->n_exact++;
-        sampi_llama_array(row);
+        sampi_llama_array(row, row->by_order);
         sampi_llama_choose(&row->cur, u);
         row->token = row->cur.data[row->cur.selected].id;
     }
@@ -8245,18 +8282,67 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* Both mirostats: their cut from the head, then the few that are left. */
+/* The smallest logit within mu, at or below the last one of the head, which is. */
+static float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+{
+    int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
+    while ((int64_t)hi - lo > 1) {
+        int32_t middle = sampi_middle(lo, hi);
+        if (sampi_llama_is_within(s, sums, sampi_unkey(middle)))
+            hi = middle;
+        else
+            lo = middle;
+    }
+    return sampi_unkey(hi);
+}
+
+/* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
+   sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
+static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums, double total)
+{
+    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    samp_token_data *d = row->cur.data;
+    size_t i = 0;
+    for (size_t j = 0; j < row->cur.size; j++) {
+        d[j].p = sampi_llama_p(sums, d[j].logit);
+        head += (double)d[j].p;
+        head_e += (double)expf(d[j].logit - sums->max);
+    }
+    double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
+    double off = rest * (1.0 / (1 << 23)) + 1e-15 * (double)row->n;
+    for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
+    if (i == 0 || !(before < want - off && run >= want + off)) return SAMPI_DECLINED;
+    row->token = d[i - 1].id;
+    sampi_llama_follow(s, d[i - 1].p);
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
 static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
-    size_t keep;
-    if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
-    if (!sampi_llama_count(row, s, &keep, v1 ? sampi_llama_zipf : sampi_llama_within)) return SAMPI_DECLINED;
-    sampi_resize(&row->cur, keep);
-    (void)sampi_llama_mirostat_select(s, &row->cur);
-    row->token = row->cur.data[row->cur.selected].id;
-    row->cur.data = NULL;
-    return SAMP_OK;
+    sampi_llama_sums sums;
+    sampi_row part = *row;
+    if ((v1 && s->u.mirostat.m > 512) || row->divided) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
+    if (keep < row->cur.size) {
+        sampi_resize(&row->cur, keep);
+        (void)sampi_llama_mirostat_select(s, &row->cur);
+        row->token = row->cur.data[row->cur.selected].id;
+        row->cur.data = NULL;
+        return SAMP_OK;
+    }
+    if (!v1)
+        sampi_gather(&part, sampi_llama_floor(row, s, &sums));
+    else
+        sampi_keep_first(&part, keep < row->n ? keep : row->n);
+    double total = sampi_llama_exps(row, &part, sums.max);
+    size_t n = part.n;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    return sampi_llama_mirostat_draw(row, s, &sums, total);
 }
 
 /* ---- the plan ---- */
@@ -8501,7 +8587,8 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
         if (!status) i++;
     }
     if (status == SAMPI_DECLINED) {
-        sampi_llama_array(row);
+        bool sorts = row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || sorts);
         s->perf.n_steps++;
         status = SAMP_OK;
     }
