@@ -3068,7 +3068,7 @@ typedef struct sampi_io sampi_io;   /* >>state */
       sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, NULL) \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
@@ -8117,6 +8117,9 @@ static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sa
     return sampi_stays_near(sum, m, m);
 }
 
+/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+#define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
+
 /* ---- its samplers ---- */
 
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
@@ -8235,13 +8238,13 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The token on which u falls, by sums of doubles in any order. Their rounding moves both ends by less than `off`. A row
+/* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
    in order is looked at from its head on: i of row->cur. */
-static bool sampi_llama_find(sampi_row *row, double sum, double u, size_t *i)
+static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
     const float *e = sampi_llama_e(row);
-    double want = u * sum, off = sum * (double)row->n * (1.0 / ((uint64_t)1 << 51)), run = 0.0, before = 0.0;
+    double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
     if (!row->by_order) {
         while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
@@ -8270,7 +8273,7 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
     double sum = sampi_llama_exps(row, row, sampi_row_max(row));
-    if (sampi_llama_find(row, sum, u, &i)) {
+    if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
         row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
     } else {
         row->perf->n_exact++;
@@ -8279,6 +8282,72 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
         row->token = row->cur.data[row->cur.selected].id;
     }
     row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
+{
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
+/* sampi_llama_discrete, of p = e / sum. */
+static size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
+{
+    double all = 0.0, run = 0.0;
+    size_t i = 0;
+    for (size_t j = 0; j < n; j++) all += (double)(e[j] / sum);
+    for (; i + 1 < n; i++) {
+        run += (double)(e[i] / sum) / all;
+        if (run >= u) break;
+    }
+    return i;
+}
+
+/* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
+static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
+{
+    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    bool adapts = !(s->u.adaptive.target < 0.0f);
+    size_t i;
+    if (row->n < 2) return SAMPI_DECLINED;
+    double total = sampi_llama_exps(row, row, max);
+    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    float sum = sums.sum;
+    if (adapts) {
+        sampi_row adapted = *row;
+        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        bool is_full = sampi_is_full(row);
+        for (i = 0; i < row->n && !is_full; i++)
+            if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
+        sampi_set_tokens(&adapted, e, NULL, row->n);
+        (void)sampi_scan(&adapted);
+        total = sampi_llama_exps(row, &adapted, adapted.top);
+        sum = sampi_add(row->k, e, row->n, 0.0f);
+    }
+    double u = sampi_mt_double(sampi_mt_of(s));
+    if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
+        row->perf->n_exact++;
+        i = sampi_llama_discrete_of(e, row->n, sum, u);
+    }
+    float l = sampi_logit_of(row, sampi_present(row, i));
+    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    row->token = (samp_token)i;
+    if (adapts) {
+        s->now.pending = row->token;
+        s->now.pending_p = sampi_llama_p(&sums, l);
+    }
     return SAMP_OK;
 }
 
