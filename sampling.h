@@ -3032,7 +3032,7 @@ typedef struct sampi_io sampi_io;   /* >>state */
       sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, NULL) \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
@@ -4750,13 +4750,12 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 
 /* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
    is NaN then). */
+static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
+
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        float p = cur->data[i].p;
-        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
-    }
+    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
     return entropy;
 }
 
@@ -4834,19 +4833,31 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* For sampi_sort, by typical. A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage).
-   order->mean = the entropy, a float. */
+/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
+   garbage). */
+static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
+
+/* For sampi_sort: the score stands where p does. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
+    (void)order;
+    return (double)d->p;
+}
+
+/* Sort by score. sums: what p comes from. */
+static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+{
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
 /* The running sum is in the order of the scores, and must exceed the share. */
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(cur, true);
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, sampi_llama_entropy(cur) };
-    sampi_sort(&by_score, cur, cur->size);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
@@ -8283,6 +8294,53 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     }
     row->cur.data = NULL;
     return SAMP_OK;
+}
+
+/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands, and of what follows
+   the shares count alike in any order, as in sampi_llama_total. Shares too small to count are not computed. NAN: it is
+   not known. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+{
+    const samp_token_data_array *cur = &row->cur;
+    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
+    float x[SAMPI_TILE];
+    double m = 0.0, w = 0.0, over = 0.0;
+    size_t ties = 0, n;
+    for (size_t at = 0; at < row->n; at += n) {
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        for (size_t i = 0; i < n; i++) {
+            float p = e[at + i] / sums->sum;
+            x[i] = p < least ? 0.0f : sampi_llama_share(p);
+        }
+        ties += row->k->rise(x, n, entropy, &m, &w);
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
+        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
+    }
+    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+}
+
+/* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
+   entropy, less typical too. */
+static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums;
+    samp_token_data_array *cur = &row->cur;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        size_t size = cur->size;
+        if (size > row->n / 4) return SAMPI_DECLINED;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+        sampi_llama_sort_by_score(cur, &sums, entropy);
+        sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+        float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+        if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
+    }
+    return SAMPI_DECLINED;
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
