@@ -997,7 +997,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 /* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 
-/* What runs once for a chain, or less: small rather than fast. */
+/* What runs once for a chain, or in rare cases: small rather than fast. */
 #define SAMPI_COLD __attribute__((cold))
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
@@ -1725,6 +1725,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           and allowed are for that); with 16 lanes eight from i and eight from j
      parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
                           halves and of line j in the upper ones
+     leave                before a call with floats, where gcc does not see that the upper halves are in use: what comes
+                          after such a kernel would be four times as slow
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -2005,6 +2007,12 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 #endif
 #endif
 
+#if SAMPI_W > 4
+SAMPI_OP void V(leave)(void) { _mm256_zeroupper(); }
+#else
+SAMPI_OP void V(leave)(void) {}
+#endif
+
 /* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
 #if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
@@ -2161,13 +2169,12 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask.
-   Where it takes long, and much code, to make floats, a tile of these is made first. */
+/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. Of
+   doubles, and where it takes long and much code to make floats, a tile of these is made first. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
     if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
-#if SAMPI_W == 4 && !SAMPI_NEON
-    if (dtype == SAMP_F16 || dtype == SAMP_F64) {
+    if (dtype == SAMP_F64 || (dtype == SAMP_F16 && SAMPI_W == 4 && !SAMPI_NEON)) {
         float tile[SAMPI_TILE], max = -INFINITY;
         for (size_t at = 0; at < n; at += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
             size_t left = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
@@ -2176,11 +2183,9 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
         }
         return max;
     }
+    if (dtype == SAMP_F16 && (SAMPI_W > 4 || SAMPI_NEON)) return V(maxima_as)(x, SAMP_F16, mask, n, line);
     if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
-#else
-    SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line)
-#endif
 }
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
@@ -2307,6 +2312,7 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
             kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
         }
     }
+    V(leave)();
     return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
 }
 
@@ -2572,7 +2578,9 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
     }
     *sum += V(hsum)(V(widen_sum)(s));
     *way += V(hsum)(V(widen_sum)(w));
-    return V(total)(ties) + sampi_rise_scalar(x + i, n - i, from, sum, way);
+    size_t count = V(total)(ties);
+    V(leave)();
+    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
 }
 #endif
 
@@ -8036,7 +8044,7 @@ static int sampi_llama_keep_first(sampi_row *row, size_t k)
 }
 
 /* All of a row as an array; in_order: sorted. */
-static void sampi_llama_array(sampi_row *row, bool in_order)
+static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
 {
     float t = row->r;
     bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
@@ -8082,8 +8090,8 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
 /* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
    of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
    Writes x and id. -> m as it is; NAN if there are too many of them. */
-static double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last, double m,
-                                 double over)
+static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
+                                            double m, double over)
 {
     const double half = (double)sampi_half_ulp(from);
     double right = 0.0, w = 0.0;
@@ -8276,6 +8284,33 @@ static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt,
     return at > 0 && before < want - off && run >= want + off;
 }
 
+/* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
+   term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
+   nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
+static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+{
+    double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
+    float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
+    size_t t = 0, at = 0, n;
+    sampi_pieces it;
+    if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (at = 0; at < it.n; at += SAMPI_TILE, t++) {
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            row->k->sweep(it.x + at, n, r, max, &tile[t], &d);
+            z += tile[t];
+            s += d;
+        }
+    double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
+    for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
+    sampi_piece_at(&it, t * SAMPI_TILE);
+    n = it.n < SAMPI_TILE ? it.n : SAMPI_TILE;
+    (void)row->expf(it.x, n, row->divided ? row->r : 1.0f, max, e);
+    for (at = 0; at < n && run < want; at++) before = run, run += (double)e[at];
+    *i = t * SAMPI_TILE + at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
 static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
@@ -8283,7 +8318,12 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     size_t i;
     if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
     if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
-    double sum = sampi_llama_exps(row, row, sampi_row_max(row));
+    float max = sampi_row_max(row);
+    if (sampi_llama_guess(row, max, u, &i)) {
+        row->token = sampi_id_at(row, i);
+        return SAMP_OK;
+    }
+    double sum = sampi_llama_exps(row, row, max);
     if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
         row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
     } else {
@@ -8321,17 +8361,44 @@ static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sum
     return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
 }
 
+/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
+static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row by_score = *row;
+    samp_token_data_array *cur = &row->cur;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    if (!sampi_is_full(row)) return SAMPI_DECLINED;
+    sampi_llama_array(row, true);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    float entropy = sampi_llama_entropy(cur);
+    for (size_t i = 0; i < row->n; i++) {
+        id[i] = cur->data[i].id;
+        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
+    }
+    sampi_set_tokens(&by_score, x, id, row->n);
+    *cur = sampi_sorted_array(&by_score);
+    for (size_t i = 0; i < row->n; i++) {
+        samp_token_data *d = &cur->data[i];
+        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
+        d->p = sampi_llama_p(&sums, d->logit);
+    }
+    cur->sorted = false;
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
    entropy, less typical too. */
 static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
     for (size_t want = 512; want <= row->n / 16; want *= 8) {
         sampi_llama_head(row, want);
         size_t size = cur->size;
-        if (size > row->n / 4) return SAMPI_DECLINED;
+        if (size > row->n / 4) break;
         for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
         float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
         if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
@@ -8340,7 +8407,7 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
-    return SAMPI_DECLINED;
+    return sampi_llama_typical_of_all(row, s);
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
@@ -8361,7 +8428,7 @@ static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
 }
 
 /* sampi_llama_discrete, of p = e / sum. */
-static size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
+static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
     double all = 0.0, run = 0.0;
     size_t i = 0;
@@ -8410,7 +8477,7 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* The smallest logit within mu, at or below the last one of the head, which is. */
-static float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
 {
     int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
     while ((int64_t)hi - lo > 1) {
