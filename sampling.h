@@ -2539,6 +2539,7 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
     const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
+    const V(f) low = V(all)(-FLT_MAX);
     V(d) sum = zero, d[4], y[4];
     float at[2 * SAMPI_W], up[2 * SAMPI_W];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
@@ -2546,16 +2547,17 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
         V(m) same[2];
         V(take)(x + i, n - i, 2, l);
         if (t != 1.0f)
-            for (int k = 0; k < 2; k++) l[k] = V(min)(V(max)(l[k] / V(all)(t), V(all)(-FLT_MAX)), V(all)(FLT_MAX));
+            for (int k = 0; k < 2; k++)
+                l[k] = V(select)(V(ge)(l[k], low), V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX)), l[k]);
         for (int k = 0; k < 2; k++) l[k] -= V(all)(max);
         for (int k = 0; k < 2; k++) V(store)(at + SAMPI_W * k, l[k]);
         (void)V(exps)(l, zero, d, y);
         for (int k = 0; k < 2; k++) {
-            V(f) low = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
-            V(f) high = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
-            V(store)(e + i + SAMPI_W * k, low);
-            V(store)(up + SAMPI_W * k, high);
-            same[k] = V(ge)(low, high);
+            V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
+            V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
+            V(store)(e + i + SAMPI_W * k, down);
+            V(store)(up + SAMPI_W * k, above);
+            same[k] = V(ge)(down, above);
         }
         if (V(total)(V(tally)(V(tally)((V(t)){ 0 }, same[0]), same[1])) < 2 * SAMPI_W)
             sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
