@@ -1654,12 +1654,14 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
 #define sampi_rise_wasm    sampi_rise_scalar
 #define sampi_rise_generic sampi_rise_scalar
 
+#if SAMPI_AVX2
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
 static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
 {
     for (int k = 0; k < n; k++)
         if (e[k] != up[k]) e[k] = expf(x[k]);
 }
+#endif
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
@@ -2540,6 +2542,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 {
     const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
     const V(f) low = V(all)(-FLT_MAX);
+    const V(t) none = { 0 };
     V(d) sum = zero, d[4], y[4];
     float at[2 * SAMPI_W], up[2 * SAMPI_W];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
@@ -2559,7 +2562,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
             V(store)(up + SAMPI_W * k, above);
             same[k] = V(ge)(down, above);
         }
-        if (V(total)(V(tally)(V(tally)((V(t)){ 0 }, same[0]), same[1])) < 2 * SAMPI_W)
+        if (V(total)(V(tally)(V(tally)(none, same[0]), same[1])) < 2 * SAMPI_W)
             sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
         for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
     }
