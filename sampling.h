@@ -97,8 +97,9 @@
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
    SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call, by doing its arithmetic (float expf of libm,
-   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama. Where exact ties decide,
-   llama.cpp's order is an accident of std::sort and ours is (logit descending, id ascending).
+   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
+   bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
+   order is an accident of std::sort and ours is (logit descending, id ascending).
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -349,7 +350,7 @@ typedef struct samp_perf_data {
     uint64_t n_accept;    /* tokens it has accepted, likewise */
     uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
-    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
+    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on (MT19937: over the whole row) */
 } samp_perf_data;
 
 #ifdef __cplusplus
@@ -1621,9 +1622,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
-     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by their
-               sizes (estimates where that is 2^24 ulps of `from`, else exact). Returns how many of x lie half way between
-               two floats when added. */
+     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
+               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
+               between two floats when added. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -5143,7 +5144,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    move it back.
 
    The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
-   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
+   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. samp_sample
+   comes here with what >>fast has left of the row. */
 
 /* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
    as they were: one that has been kept aside still has its p by them. */
@@ -7224,7 +7226,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
    The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken.
+   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
+   an array for >>llama: see "in llama.cpp's arithmetic" below.
 
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
@@ -8880,8 +8883,8 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
 }
 
-/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running sum
-   stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
+/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
+   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
 static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
@@ -8912,8 +8915,8 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
     return work->libm > 0;
 }
 
-/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with ids
-   to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
+   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
 static samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
@@ -9260,8 +9263,8 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands, and of what follows
-   the shares count alike in any order, as in sampi_llama_total. Shares too small to count are not computed. NAN: it is
+/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands, and of what
+   follows the shares count alike in any order, as in sampi_llama_total. Shares too small to count are not computed. NAN: it is
    not known. */
 static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
