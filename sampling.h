@@ -9263,9 +9263,9 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands, and of what
-   follows the shares count alike in any order, as in sampi_llama_total. Shares too small to count are not computed. NAN: it is
-   not known. */
+/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
+   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
+   is not known. */
 static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     const samp_token_data_array *cur = &row->cur;

@@ -276,7 +276,7 @@ static bool long_row(player *p, int i, int kind, size_t n, double scale, samp_rn
     return good;
 }
 
-/* The same under llama.cpp's arithmetic, whose sums depend on the length and the order: chains that see the whole row. */
+/* The same in llama.cpp's arithmetic, whose sums depend on length and order: chains that see the whole row. */
 static bool long_rows_of_llama(void)
 {
     player p;
@@ -352,7 +352,7 @@ static bool expf_of_logits(void)
     return true;
 }
 
-/* Float sums by blocks against a loop: terms of any size, of both signs, and many that end half way between two sums. */
+/* Float sums by blocks against a loop: terms of any size, of both signs, and many that end half way between sums. */
 static bool sums_in_order(void)
 {
     enum { N = 3000 };
