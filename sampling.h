@@ -99,8 +99,9 @@
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
    SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call, by doing its arithmetic (float expf of libm,
-   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama. Where exact ties decide,
-   llama.cpp's order is an accident of std::sort and ours is (logit descending, id ascending).
+   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
+   bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
+   order is an accident of std::sort and ours is (logit descending, id ascending).
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -351,7 +352,7 @@ typedef struct samp_perf_data {
     uint64_t n_accept;    /* tokens it has accepted, likewise */
     uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
-    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
+    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on (MT19937: over the whole row) */
 } samp_perf_data;
 
 #ifdef __cplusplus
@@ -1149,7 +1150,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or less: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -1575,13 +1576,13 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f, which is inlined, with each dtype and mask as constants. */
-#define SAMPI_BY_DTYPE(f, x, dtype, mask, ...)                                                                       \
+/* Call f, which is inlined, with each dtype as a constant. */
+#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
     switch (dtype) {                                                                                                 \
-        case SAMP_F16: return mask ? f(x, SAMP_F16, mask, __VA_ARGS__) : f(x, SAMP_F16, NULL, __VA_ARGS__);          \
-        case SAMP_BF16: return mask ? f(x, SAMP_BF16, mask, __VA_ARGS__) : f(x, SAMP_BF16, NULL, __VA_ARGS__);       \
-        case SAMP_F64: return mask ? f(x, SAMP_F64, mask, __VA_ARGS__) : f(x, SAMP_F64, NULL, __VA_ARGS__);          \
-        default: return mask ? f(x, SAMP_F32, mask, __VA_ARGS__) : f(x, SAMP_F32, NULL, __VA_ARGS__);                \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
+        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
@@ -1658,7 +1659,12 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
+               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
+               between two floats when added. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1701,6 +1707,8 @@ typedef struct sampi_kernels {
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
+    double (*expf)(const float *x, size_t n, float t, float max, float *e);
+    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1715,6 +1723,10 @@ typedef struct sampi_kernels {
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
+
+/* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
+   algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
+#define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -1856,6 +1868,58 @@ static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
     for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
 }
 
+static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
+        sum += (double)e[i];
+    }
+    return sum;
+}
+
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    u = u > 24 ? (u - 24) << 23 : 0;
+    memcpy(&sum, &u, 4);
+    return sum;
+}
+
+static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
+{
+    float half = sampi_half_ulp(from);
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + x[i]) - from;
+        ties += !(fabsf(x[i] - d) < half);
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return ties;
+}
+
+#define sampi_expf_sse2    sampi_expf_scalar /* with four lanes libm is as fast */
+#define sampi_expf_neon    sampi_expf_scalar
+#define sampi_expf_wasm    sampi_expf_scalar
+#define sampi_expf_generic sampi_expf_scalar
+#define sampi_rise_sse2    sampi_rise_scalar
+#define sampi_rise_neon    sampi_rise_scalar
+#define sampi_rise_wasm    sampi_rise_scalar
+#define sampi_rise_generic sampi_rise_scalar
+
+#if SAMPI_AVX2
+/* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
+static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (e[k] != up[k]) e[k] = expf(x[k]);
+}
+#endif
+
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
 #define SAMPI_OP       SAMPI_INLINE SAMPI_T
@@ -1920,6 +1984,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           and allowed are for that); with 16 lanes eight from i and eight from j
      parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
                           halves and of line j in the upper ones
+     leave                before a call with floats, where gcc does not see that the upper halves are in use: what comes
+                          after such a kernel would be four times as slow
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -2200,6 +2266,12 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 #endif
 #endif
 
+#if SAMPI_W > 4
+SAMPI_OP void V(leave)(void) { _mm256_zeroupper(); }
+#else
+SAMPI_OP void V(leave)(void) {}
+#endif
+
 /* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
 #if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
@@ -2304,8 +2376,11 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return n;
 }
 
-SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                               float *out){ SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out) }
+SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    if (!mask) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
+    SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
+}
 
 /* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
@@ -2353,8 +2428,24 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
+/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. Of
+   doubles, and where it takes long and much code to make floats, a tile of these is made first. */
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
+    if (dtype == SAMP_F64 || (dtype == SAMP_F16 && SAMPI_W == 4 && !SAMPI_NEON)) {
+        float tile[SAMPI_TILE], max = -INFINITY;
+        for (size_t at = 0; at < n; at += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
+            size_t left = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+            float top = V(maxima)(tile, SAMP_F32, NULL, V(fetch)(x, dtype, mask, at, left, tile), line);
+            if (!(top <= max) && max == max) max = top; /* a NaN stays */
+        }
+        return max;
+    }
+    if (dtype == SAMP_F16 && (SAMPI_W > 4 || SAMPI_NEON)) return V(maxima_as)(x, SAMP_F16, mask, n, line);
+    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
+    return V(maxima_as)(x, SAMP_F32, mask, n, line);
+}
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
@@ -2480,6 +2571,7 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
             kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
         }
     }
+    V(leave)();
     return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
 }
 
@@ -2701,6 +2793,59 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
+#if SAMPI_W > 4
+/* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
+SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
+{
+    const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
+    const V(f) low = V(all)(-FLT_MAX);
+    const V(t) none = { 0 };
+    V(d) sum = zero, d[4], y[4];
+    float at[2 * SAMPI_W], up[2 * SAMPI_W];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(f) l[2];
+        V(m) same[2];
+        V(take)(x + i, n - i, 2, l);
+        if (t != 1.0f)
+            for (int k = 0; k < 2; k++)
+                l[k] = V(select)(V(ge)(l[k], low), V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX)), l[k]);
+        for (int k = 0; k < 2; k++) l[k] -= V(all)(max);
+        for (int k = 0; k < 2; k++) V(store)(at + SAMPI_W * k, l[k]);
+        (void)V(exps)(l, zero, d, y);
+        for (int k = 0; k < 2; k++) {
+            V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
+            V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
+            V(store)(e + i + SAMPI_W * k, down);
+            V(store)(up + SAMPI_W * k, above);
+            same[k] = V(ge)(down, above);
+        }
+        if (V(total)(V(tally)(V(tally)(none, same[0]), same[1])) < 2 * SAMPI_W)
+            sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
+        for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
+    }
+    return V(hsum)(sum);
+}
+
+SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
+    V(t) ties = { 0 };
+    size_t i = 0;
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
+        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+        s[0] += d;
+        w[0] += V(max)(d, -d);
+    }
+    *sum += V(hsum)(V(widen_sum)(s));
+    *way += V(hsum)(V(widen_sum)(w));
+    size_t count = V(total)(ties);
+    V(leave)();
+    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
+}
+#endif
+
 #undef V
 #undef SAMPI_T
 #endif /* SAMPI_W */
@@ -2717,7 +2862,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_expf_##isa,           \
+            sampi_rise_##isa                                                                                         \
     }
 
 /* The best one comes last. */
@@ -3210,81 +3356,82 @@ typedef struct sampi_io sampi_io;   /* >>state */
      off      of a sampler s: do its values switch it off?
      hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
      apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
-     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
+     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
+              same in llama.cpp's arithmetic */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
-      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
+      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
       (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
       &SAMPI_PENALTIES_HOOKS, \
-      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
+      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
-      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
+      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma) \
+      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
-      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k) \
+      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
     X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
       SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
+      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a) \
+      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
+      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
+      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
-      sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
+      sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy) \
+      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist) \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat) \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2) \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p) \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
-      NULL, NULL, NULL) \
+      NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
       0, false, &SAMPI_NO_HOOKS, \
-      NULL, NULL, NULL)
+      NULL, NULL, NULL, NULL)
 /* clang-format on */
 
 /* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
    is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
+#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -3336,6 +3483,7 @@ typedef struct sampi_traits {
     int (*apply)(sampi_sampler *, samp_token_data_array *);
     int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast)(sampi_row *, sampi_sampler *);
+    int (*fast_llama)(sampi_row *, sampi_sampler *);
 } sampi_traits;
 
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
@@ -3409,6 +3557,7 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
+    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
@@ -3721,7 +3870,7 @@ static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field 
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
-#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                         \
+#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)             \
     case SAMPI_##id: return off;
         SAMPI_KINDS(SAMPI_KIND_OFF)
 #undef SAMPI_KIND_OFF
@@ -5035,7 +5184,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    move it back.
 
    The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
-   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
+   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. samp_sample
+   comes here with what >>fast has left of the row. */
 
 /* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
    as they were: one that has been kept aside still has its p by them. */
@@ -5075,13 +5225,12 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 
 /* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
    is NaN then). */
+static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
+
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        float p = cur->data[i].p;
-        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
-    }
+    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
     return entropy;
 }
 
@@ -5159,19 +5308,31 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* For sampi_sort, by typical. A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage).
-   order->mean = the entropy, a float. */
+/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
+   garbage). */
+static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
+
+/* For sampi_sort: the score stands where p does. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
+    (void)order;
+    return (double)d->p;
+}
+
+/* Sort by score. sums: what p comes from. */
+static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+{
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
 /* The running sum is in the order of the scores, and must exceed the share. */
 static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(cur, true);
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, sampi_llama_entropy(cur) };
-    sampi_sort(&by_score, cur, cur->size);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
@@ -5295,13 +5456,13 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* One random number u: the first in array order at which the sum of p reaches u of the total. The sums are double,
-   of floats; p is divided in the end. */
-static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
+   in the end. */
+static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
     float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    double sum = 0.0, run = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         d[i].p = expf(d[i].logit - max);
         sum += (double)d[i].p;
@@ -5313,6 +5474,11 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
     }
     sampi_llama_divide(cur, sum);
     cur->selected = (int64_t)chosen;
+}
+
+static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
     return SAMP_OK;
 }
 
@@ -5331,43 +5497,60 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
     return cur->size - 1;
 }
 
+/* mu moves against the error of the surprise. */
+static void sampi_llama_follow(sampi_sampler *s, float p)
+{
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
+}
+
 /* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
    surprise is that among these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    float surprise = -log2f(cur->data[cur->selected].p);
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
+    sampi_llama_follow(s, cur->data[cur->selected].p);
     return SAMP_OK;
 }
 
-/* All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be rearranged here. */
-static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
+   rearranged here. */
+static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
-    const samp_token_data *d = cur->data;
-    float tb = 0.0f, tt = 0.0f;
-    sampi_llama_softmax(cur, true);
+    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
     for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
-        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(d[i].p / d[i + 1].p);
+        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
         tb += sampi_roundf(t * b);
         tt += sampi_roundf(t * t);
+        p = next;
     }
     float zipf = tb / tt, e = zipf - 1.0f;
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
-    size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    cur->size = keep < cur->size ? keep : cur->size;
-    return sampi_llama_mirostat_select(s, cur);
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* The array is sorted, so what is within mu is its beginning; one token stays in any case. */
-static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
+/* Is the surprise of a logit within mu? */
+static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
+{
+    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
+}
+
+/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
+                                 const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    sampi_llama_softmax(cur, true);
-    while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    cur->size = n ? n : 1;
+    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    return n ? n : 1;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
+    cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -7083,7 +7266,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
    The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken.
+   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
+   an array for >>llama: see "in llama.cpp's arithmetic" below.
 
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
@@ -7146,10 +7330,14 @@ struct sampi_row {
     const int32_t *id;    /* [n] of a compact row; NULL: dense, id = index */
     size_t n;
     float r;          /* 1 in a compact row */
+    bool divided;     /* MT19937: the logits are x / r */
+    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
@@ -7194,25 +7382,30 @@ static float sampi_float_up(double t)
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_logit_of(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+
+static float sampi_logit_of(const sampi_row *row, float x)
+{
+    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+}
 
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
-   would not do: it may lie an ulp or two off. */
+   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
 static float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     if (r == 1.0f || l <= -FLT_MAX) return l;
     int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
-    int64_t quotient = sampi_key(sampi_finite(l / r));
+    int64_t quotient = sampi_key(sampi_finite(row->divided ? l * r : l / r));
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
         int64_t below = quotient - step, above = quotient + step;
-        if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
-        if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
+        if (below > lo && sampi_scaled(row, sampi_unkey((int32_t)below)) < l) lo = below;
+        if (above < hi && sampi_scaled(row, sampi_unkey((int32_t)above)) >= l) hi = above;
     }
     while (hi - lo > 1) {
         int64_t mid = (lo + hi) / 2;
-        if (sampi_unkey((int32_t)mid) * r >= l)
+        if (sampi_scaled(row, sampi_unkey((int32_t)mid)) >= l)
             hi = mid;
         else
             lo = mid;
@@ -7269,6 +7462,7 @@ static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
+    row->divided = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
 }
@@ -7407,7 +7601,7 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
         for (size_t i = 0; i < it.n; i++) {
             samp_token_data *d = &cur.data[it.at + i];
             d->id = sampi_id_at(row, it.at + i);
-            d->logit = sampi_logit_of(row, it.x[i]) + 0.0f; /* -0 becomes +0 */
+            d->logit = it.x[i] >= row->floor ? sampi_logit_of(row, it.x[i]) + 0.0f : -INFINITY; /* -0 becomes +0 */
             d->p = 0.0f;
         }
     }
@@ -7573,7 +7767,8 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
+    for (size_t i = 0; row->divided && i < m; i++) work->x[i] = sampi_logit_of(row, work->x[i]);
+    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
@@ -7809,7 +8004,10 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
 }
 
 /* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. */
-static bool sampi_can_patch(const sampi_row *row, size_t n) { return row->r == 1.0f && sampi_has_room(row, n); }
+static bool sampi_can_patch(const sampi_row *row, size_t n)
+{
+    return row->r == 1.0f && !row->divided && sampi_has_room(row, n);
+}
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
 {
@@ -8703,9 +8901,616 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     return sampi_mirostat_draw(row, s);
 }
 
+/* ---- in llama.cpp's arithmetic ----
+   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
+   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
+   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   where they come by ascending id (sampi_add). Where they come by descending logit they are known to a few ulps, and
+   sums of doubles to their rounding: what is the same at both ends of that is decided.
+
+   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
+   drawn its random numbers by then; they are taken back (sampi_run_llama). */
+
+/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
+   the way? */
+static bool sampi_stays_near(float sum, double m, double w)
+{
+    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
+    uint32_t u[3];
+    memcpy(&u[0], &sum, 4);
+    memcpy(&u[1], &lo, 4);
+    memcpy(&u[2], &hi, 4);
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+}
+
+/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
+   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
+   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
+   may cross a power of two: these go one by one. */
+static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+{
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
+        double m = 0.0, w = 0.0;
+        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+            sum = (float)((double)sum + m);
+        else
+            for (size_t i = at; i < end; i++) sum += x[i];
+    }
+    return sum;
+}
+
+/* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
+   computes in float shows in a few of these numbers. Asked once for a workspace. */
+static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+{
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) work->libm = -1;
+    }
+    if (work->libm == 0) work->libm = 1;
+    return work->libm > 0;
+}
+
+/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
+   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
+    samp_token_data_array cur = { row->work->candidate, n, -1, true };
+    for (int shift = 32; shift < 64; shift += 11) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n && shift == 32; i++)
+            to[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i])) << 32 | (uint32_t)row->id[i];
+        if (shift == 32) memcpy(from, to, n * sizeof *to);
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    for (size_t i = n; i > 0; i--) {
+        uint64_t u = row->work->w[i - 1];
+        samp_token_data *d = &cur.data[i - 1];
+        d->id = (samp_token)(uint32_t)u;
+        d->logit = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(u >> 32)));
+        d->p = 0.0f;
+    }
+    return cur;
+}
+
+/* What is left of a row becomes the array. */
+static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
+{
+    bool many = in_order && left->n > SAMPI_TILE;
+    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->cur);
+    return SAMP_OK;
+}
+
+/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+static void sampi_llama_head(sampi_row *row, size_t want)
+{
+    sampi_row head = *row;
+    sampi_gather_first(&head, want < row->n ? want : row->n);
+    sampi_end_row(row, &head, true);
+}
+
+/* Exactly the first k. */
+static int sampi_llama_keep_first(sampi_row *row, size_t k)
+{
+    sampi_row head = *row;
+    if (k > row->n) k = row->n;
+    sampi_keep_first(&head, k);
+    return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
+}
+
+/* All of a row as an array; in_order: sorted. */
+static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
+{
+    float t = row->r;
+    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    sampi_row all = *row;
+    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    sampi_end_row(row, &all, in_order);
+    if (is_scaled) sampi_llama_scale(&row->cur, t);
+}
+
+/* Has a row no masked tokens? */
+static bool sampi_is_full(const sampi_row *row)
+{
+    return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
+}
+
+/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+static bool sampi_llama_sorts(const sampi_sampler *s)
+{
+    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
+                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
+}
+
+/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
+static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
+
+/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
+{
+    double *tile = (double *)(void *)row->work->sum, sum = 0.0;
+    float *e = sampi_llama_e(row);
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
+            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
+            sum += *tile;
+        }
+    return sum;
+}
+
+/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
+   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
+   Writes x and id. -> m as it is; NAN if there are too many of them. */
+static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
+                                            double m, double over)
+{
+    const double half = (double)sampi_half_ulp(from);
+    double right = 0.0, w = 0.0;
+    float tie[8];
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + e[i]) - from;
+        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
+        if (ties == 8 || e[i] == last) return NAN;
+        size_t j = ties++;
+        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
+        tie[j] = e[i];
+    }
+    for (size_t i = 0; i < ties; i++) {
+        double above = -over, d = (double)((from + tie[i]) - from);
+        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
+        (void)row->k->rise(row->work->x, count, from, &above, &w);
+        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
+        double before = (double)from + above + right;
+        right += ((double)((float)before + tie[i]) - before) - d;
+    }
+    return m + right;
+}
+
+/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
+   another exponent, these count alike in any order. false: one may. */
+static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+{
+    const sampi_kernels *k = row->k;
+    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
+    double m = 0.0, w = 0.0, over = 0.0;
+    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
+    size_t ties = k->rise(e, n, sum, &m, &w);
+    for (size_t at = 0, len; at < row->cur.size; at += len) {
+        len = sampi_copy_logits(&row->cur, at, x);
+        (void)row->expf(x, len, 1.0f, sums->max, x);
+        ties -= k->rise(x, len, sum, &over, &w);
+    }
+    m -= over;
+    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
+    sums->sum = (float)((double)sum + m);
+    return sampi_stays_near(sum, m, m);
+}
+
+/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+#define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
+
+/* ---- its samplers ---- */
+
+static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
+}
+
+static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
+{
+    float floor = sampi_row_max(row) + logf(s->u.cut.p);
+    sampi_row head = *row;
+    sampi_gather(&head, sampi_unscale(row, floor));
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    return sampi_llama_keep_first(row, sampi_min_keep(s));
+}
+
+/* The sum is by id, the cut by order. */
+static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
+    (void)sampi_llama_exps(row, row, sums.max);
+    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
+        sampi_llama_head(row, want);
+        samp_token_data_array *cur = &row->cur;
+        size_t size = cur->size;
+        if (size < want && size < row->n) return SAMPI_DECLINED;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+        if (cur->size < size || size == row->n) return SAMP_OK;
+    }
+}
+
+static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+{
+    if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
+    row->r = s->u.temp.t;
+    row->divided = true;
+    return SAMP_OK;
+}
+
+/* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
+   and rounds to float, so what is said of sampi_add holds here too. */
+static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+{
+    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    bool tie = false;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
+        tie |= !(fabs(to - rounded) < half);
+        moved[i % 2] += rounded - from;
+    }
+    double all = moved[0] + moved[1];
+    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean);
+        sum = (float)((double)sum + sampi_round(d * d));
+    }
+    return sum;
+}
+
+/* Two passes over the unmasked, tile by tile. The floor stays with the row: what is below is masked, not dropped. */
+static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
+{
+    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
+    int32_t id[SAMPI_TILE + 16];
+    sampi_pieces it;
+    if (row->divided) return SAMPI_DECLINED;
+    if (row->n < 2) return SAMP_OK;
+    for (int pass = 0; pass < 2; pass++) {
+        for (sampi_start(&it, row); sampi_next_piece(&it);)
+            for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
+                n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                if (pass)
+                    squares = sampi_llama_squares(x, n, mean, squares);
+                else
+                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+            }
+        mean = sum / count;
+    }
+    float sigma = (float)sqrt((double)(squares / count));
+    float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
+    if (floor > -FLT_MAX) row->floor = floor;
+    return SAMP_OK;
+}
+
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (!sampi_is_full(row)) return false;
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        if (row->cur.size > row->n / 4) return false;
+        sums->max = row->cur.data[0].logit;
+        (void)sampi_llama_exps(row, row, sums->max);
+        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
+    }
+    return false;
+}
+
+/* What is dropped is masked in the row, which counts as sorted from now on. */
+static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums;
+    if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    const samp_token_data *d = row->cur.data;
+    size_t above = 0;
+    while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
+    if (above == row->cur.size || row->divided || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
+        sampi_add_change(row, d[i].id, -INFINITY);
+    row->by_order = true;
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
+   in order is looked at from its head on: i of row->cur. */
+static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
+{
+    const double *tile = (const double *)(const void *)row->work->sum;
+    const float *e = sampi_llama_e(row);
+    double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
+    size_t at = 0;
+    if (!row->by_order) {
+        while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
+        for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
+    } else {
+        sampi_row sorted = *row;
+        float max = sampi_row_max(row);
+        sorted.divided = false;
+        sorted.r = 1.0f;
+        sampi_llama_head(&sorted, 1024);
+        if (sorted.cur.size > row->n / 4) return false;
+        row->cur = sorted.cur;
+        if (row->divided) sampi_llama_scale(&row->cur, row->r);
+        for (; at < row->cur.size && run < want; at++)
+            before = run, run += (double)expf(row->cur.data[at].logit - max);
+    }
+    *i = at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
+/* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
+   term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
+   nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
+static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+{
+    double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
+    float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
+    size_t t = 0, at = 0, n;
+    sampi_pieces it;
+    if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (at = 0; at < it.n; at += SAMPI_TILE, t++) {
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            row->k->sweep(it.x + at, n, r, max, &tile[t], &d);
+            z += tile[t];
+            s += d;
+        }
+    double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
+    for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
+    sampi_piece_at(&it, t * SAMPI_TILE);
+    n = it.n < SAMPI_TILE ? it.n : SAMPI_TILE;
+    (void)row->expf(it.x, n, row->divided ? row->r : 1.0f, max, e);
+    for (at = 0; at < n && run < want; at++) before = run, run += (double)e[at];
+    *i = t * SAMPI_TILE + at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
+static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
+{
+    bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    size_t i;
+    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
+    if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
+    float max = sampi_row_max(row);
+    if (sampi_llama_guess(row, max, u, &i)) {
+        row->token = sampi_id_at(row, i);
+        return SAMP_OK;
+    }
+    double sum = sampi_llama_exps(row, row, max);
+    if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
+        row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
+    } else {
+        row->perf->n_exact++;
+        sampi_llama_array(row, row->by_order);
+        sampi_llama_choose(&row->cur, u);
+        row->token = row->cur.data[row->cur.selected].id;
+    }
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
+   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
+   is not known. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+{
+    const samp_token_data_array *cur = &row->cur;
+    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
+    float x[SAMPI_TILE];
+    double m = 0.0, w = 0.0, over = 0.0;
+    size_t ties = 0, n;
+    for (size_t at = 0; at < row->n; at += n) {
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        for (size_t i = 0; i < n; i++) {
+            float p = e[at + i] / sums->sum;
+            x[i] = p < least ? 0.0f : sampi_llama_share(p);
+        }
+        ties += row->k->rise(x, n, entropy, &m, &w);
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
+        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
+    }
+    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+}
+
+/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
+static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row by_score = *row;
+    samp_token_data_array *cur = &row->cur;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    if (!sampi_is_full(row)) return SAMPI_DECLINED;
+    sampi_llama_array(row, true);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    float entropy = sampi_llama_entropy(cur);
+    for (size_t i = 0; i < row->n; i++) {
+        id[i] = cur->data[i].id;
+        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
+    }
+    sampi_set_tokens(&by_score, x, id, row->n);
+    *cur = sampi_sorted_array(&by_score);
+    for (size_t i = 0; i < row->n; i++) {
+        samp_token_data *d = &cur->data[i];
+        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
+        d->p = sampi_llama_p(&sums, d->logit);
+    }
+    cur->sorted = false;
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+/* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
+   entropy, less typical too. */
+static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums;
+    samp_token_data_array *cur = &row->cur;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        size_t size = cur->size;
+        if (size > row->n / 4) break;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+        sampi_llama_sort_by_score(cur, &sums, entropy);
+        sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+        float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+        if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
+    }
+    return sampi_llama_typical_of_all(row, s);
+}
+
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
+{
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+#endif
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
+/* sampi_llama_discrete, of p = e / sum. */
+static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
+{
+    double all = 0.0, run = 0.0;
+    size_t i = 0;
+    for (size_t j = 0; j < n; j++) all += (double)(e[j] / sum);
+    for (; i + 1 < n; i++) {
+        run += (double)(e[i] / sum) / all;
+        if (run >= u) break;
+    }
+    return i;
+}
+
+/* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
+static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
+{
+    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    bool adapts = !(s->u.adaptive.target < 0.0f);
+    size_t i;
+    if (row->n < 2) return SAMPI_DECLINED;
+    double total = sampi_llama_exps(row, row, max);
+    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    float sum = sums.sum;
+    if (adapts) {
+        sampi_row adapted = *row;
+        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        bool is_full = sampi_is_full(row);
+        for (i = 0; i < row->n && !is_full; i++)
+            if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
+        sampi_set_tokens(&adapted, e, NULL, row->n);
+        (void)sampi_scan(&adapted);
+        total = sampi_llama_exps(row, &adapted, adapted.top);
+        sum = sampi_add(row->k, e, row->n, 0.0f);
+    }
+    double u = sampi_mt_double(sampi_mt_of(s));
+    if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
+        row->perf->n_exact++;
+        i = sampi_llama_discrete_of(e, row->n, sum, u);
+    }
+    float l = sampi_logit_of(row, sampi_present(row, i));
+    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    row->token = (samp_token)i;
+    if (adapts) {
+        s->now.pending = row->token;
+        s->now.pending_p = sampi_llama_p(&sums, l);
+    }
+    return SAMP_OK;
+}
+
+/* The smallest logit within mu, at or below the last one of the head, which is. */
+static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+{
+    int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
+    while ((int64_t)hi - lo > 1) {
+        int32_t middle = sampi_middle(lo, hi);
+        if (sampi_llama_is_within(s, sums, sampi_unkey(middle)))
+            hi = middle;
+        else
+            lo = middle;
+    }
+    return sampi_unkey(hi);
+}
+
+/* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
+   sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
+static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums, double total)
+{
+    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    samp_token_data *d = row->cur.data;
+    size_t i = 0;
+    for (size_t j = 0; j < row->cur.size; j++) {
+        d[j].p = sampi_llama_p(sums, d[j].logit);
+        head += (double)d[j].p;
+        head_e += (double)expf(d[j].logit - sums->max);
+    }
+    double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
+    double off = rest * (1.0 / (1 << 23)) + 1e-15 * (double)row->n;
+    for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
+    if (i == 0 || !(before < want - off && run >= want + off)) return SAMPI_DECLINED;
+    row->token = d[i - 1].id;
+    sampi_llama_follow(s, d[i - 1].p);
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
+static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
+{
+    bool v1 = s->kind == SAMPI_MIROSTAT;
+    sampi_llama_sums sums;
+    sampi_row part = *row;
+    if ((v1 && s->u.mirostat.m > 512) || row->divided) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
+    if (keep < row->cur.size) {
+        row->cur.size = keep;
+        (void)sampi_llama_mirostat_select(s, &row->cur);
+        row->token = row->cur.data[row->cur.selected].id;
+        row->cur.data = NULL;
+        return SAMP_OK;
+    }
+    if (!v1)
+        sampi_gather(&part, sampi_llama_floor(row, s, &sums));
+    else
+        sampi_keep_first(&part, keep < row->n ? keep : row->n);
+    double total = sampi_llama_exps(row, &part, sums.max);
+    size_t n = part.n;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    return sampi_llama_mirostat_draw(row, s, &sums, total);
+}
+
 /* ---- the plan ---- */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
    arithmetic. These go step by step. */
 #define SAMPI_PLAN 64
 
@@ -8714,7 +9519,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s)) return n;
-    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (n == SAMPI_PLAN || (n > 0 && s->rng != member[0]->rng)) return -1;
     member[n] = s;
     return n + 1;
 }
@@ -8817,7 +9622,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 typedef struct sampi_plan {
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
     sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
-    int n_members;                     /* -1: more than SAMPI_PLAN, or some under MT19937; these go step by step */
+    int n_members;                     /* -1: sampi_members has none; these go step by step */
     int n;
     bool whole; /* list goes from the logits to a token */
 } sampi_plan;
@@ -8886,7 +9691,6 @@ static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *mem
                                  samp_token_data_array *cur, uint32_t *ordinal, samp_token *token)
 {
     int status = sampi_check(cur);
-    job->s->perf.n_steps++;
     for (int i = from; i < n && !status; i++) status = sampi_run(member[i], cur, job->s->position, ordinal);
     if (!status) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
@@ -8909,7 +9713,56 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
     samp_token_data_array cur = sampi_row_array(row);
     if (sorted) sampi_sort_all(&cur);
     sampi_save_state(s);
+    s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+}
+
+/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
+   nothing. */
+static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    sampi_mt before;
+    if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
+        return SAMPI_DECLINED;
+    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
+        return SAMPI_DECLINED;
+    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
+    int status = traits->fast_llama(row, member);
+    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
+    return status;
+}
+
+/* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
+static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
+    if (status) return status;
+    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    sampi_save_state(s);
+    for (int j = 0; j < plan->n_members; j++)
+        if (!plan->member[j]->off) member[n++] = plan->member[j];
+    while (!row->cur.data && row->token < 0 && !status) {
+        status = sampi_run_llama(row, member[i], i + 1 == n && !job->logprobs);
+        if (!status) i++;
+    }
+    if (status == SAMPI_DECLINED) {
+        bool sorts = row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || sorts);
+        s->perf.n_steps++;
+        status = SAMP_OK;
+    }
+    errno = before; /* libm's functions set it on underflow */
+    if (!status && row->cur.data) {
+        status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
+    } else if (!status) {
+        *token = row->token;
+        if (job->accept) status = samp_accept(&s->base, *token);
+    }
+    return sampi_end_draw(s, status);
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
@@ -8921,6 +9774,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan plan;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
+    if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
+        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -8930,6 +9785,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
         if (row.floor > -FLT_MAX) sampi_compact(&row);
         samp_token_data_array cur = sampi_row_array(&row);
+        s->perf.n_steps++;
         status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
         *token = row.token;
@@ -9670,8 +10526,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                      \
-    { name, draws, letter, step, flags, hooks, apply, llama, fast },
+#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
+    { name, draws, letter, step, flags, hooks, apply, llama, fast, fast_llama },
         SAMPI_KINDS(SAMPI_KIND_TRAITS)
 #undef SAMPI_KIND_TRAITS
     };

@@ -664,7 +664,7 @@ static samp_sampler *make_chain(source *s, size_t n)
     else
         chain = make_wild_chain(s, n, 0);
     if (percent(s, 1)) samp_chain_add(chain, samp_init_top_p(2.0f, 0)); /* a chain that carries an error */
-    if (percent(s, 4)) samp_set_rng(chain, SAMP_RNG_MT19937);
+    if (percent(s, 30)) samp_set_rng(chain, SAMP_RNG_MT19937);
     return chain;
 }
 

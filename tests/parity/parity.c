@@ -110,6 +110,7 @@ typedef struct report {
     uint64_t quirk[N_QUIRKS];
     uint64_t chains, tokens, token_differ;              /* step and whole */
     uint64_t whole_tokens, whole_differ, whole_excused; /* excused: a tie or a quirk decided */
+    uint64_t whole_steps;                               /* went step by step; the others took the fast path */
     uint64_t tie_chains, tie_tokens, tie_other;         /* other: another one of tied tokens */
     uint64_t accepts, resets, clones, masked_rows, shown;
 } report;
@@ -917,6 +918,7 @@ static samp_token token_by_chain(run *t, bool accept_apart)
 {
     samp_token ours, theirs;
     size_t n = (size_t)t->c->row.n;
+    uint64_t steps = samp_perf(t->our_chain).n_steps;
     if (accept_apart) {
         ours = samp_draw(t->our_chain, t->row, n);
         if (ours >= 0) samp_accept(t->our_chain, ours);
@@ -929,6 +931,7 @@ static samp_token token_by_chain(run *t, bool accept_apart)
     t->peer->accept(t->peer_chain, theirs);
     t->rep->tokens++;
     t->rep->whole_tokens++;
+    t->rep->whole_steps += samp_perf(t->our_chain).n_steps - steps;
     if (ours == theirs) return theirs;
     if (ours == SAMP_E_EMPTY && theirs >= 0 && t->theirs.data[t->theirs.selected].logit == -INFINITY) {
         t->rep->quirk[Q_MASKED_TOKEN]++;
@@ -1170,6 +1173,8 @@ static void print_report(const report *r, double seconds)
            "%llu samplers applied and compared, %llu different; %llu calls met an exact tie.\n",
            (ull)r->tokens, (ull)(r->token_differ + r->whole_differ), (ull)r->chains, (ull)r->masked_rows,
            (ull)applied, (ull)differ, (ull)tied);
+    printf("%llu of %llu tokens of whole chains took the fast path.\n", (ull)(r->whole_tokens - r->whole_steps),
+           (ull)r->whole_tokens);
     printf("%llu accepted tokens, %llu resets, %llu clones in between.\n"
            "Rows full of ties: %llu chains, %llu tokens, %llu of them another one of tied tokens.\n",
            (ull)r->accepts, (ull)r->resets, (ull)r->clones, (ull)r->tie_chains, (ull)r->tie_tokens,
