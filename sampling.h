@@ -5,8 +5,9 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
-   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
+   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
+   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -41,21 +42,24 @@
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
-       >>describe  >>params                                            the table of samplers, constructors
+       >>describe  >>params  >>settings                                the table of samplers, constructors; by name
        >>chain  >>fast  >>sample  >>apply                              applying them: samp_sample, samp_apply
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
+       >>llama_cpp                                                     a chain behind llama.cpp's own interface
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
+       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
+                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_reserve, and the first samp_sample of a size, or samp_apply of more than
                                    256 candidates, where nobody called that
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
+       SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
@@ -90,13 +94,16 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation.
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
+        compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
    SAMP_RNG_MT19937 instead gives the tokens of llama.cpp, call for call, by doing its arithmetic (float expf of libm,
-   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama. Where exact ties decide,
-   llama.cpp's order is an accident of std::sort and ours is (logit descending, id ascending).
+   sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
+   bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
+   order is an accident of std::sort and ours is (logit descending, id ascending).
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -115,7 +122,7 @@
 #include <stdint.h>
 
 #ifndef SAMP_API
-#if defined(SAMPLING_STATIC) && defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && (defined(__GNUC__) || defined(__clang__))
 #define SAMP_API static __attribute__((unused))
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
@@ -194,6 +201,8 @@ struct samp_gpu_data;
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
+   candidates than before or another data is SAMP_E_RANGE.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -213,7 +222,8 @@ struct samp_sampler {
     void *ctx; /* yours in a custom sampler */
 };
 
-/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it. */
+/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it, and stay as it
+   is. */
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
@@ -266,6 +276,8 @@ typedef struct samp_params {
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
 } samp_params;
+
+typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
 
 /* What an array's elements are: the logits of a batch, the probabilities and results of the operator. */
 typedef enum samp_dtype {
@@ -342,8 +354,21 @@ typedef struct samp_perf_data {
     uint64_t n_accept;    /* tokens it has accepted, likewise */
     uint64_t t_sample_ns; /* time in them; 0 without SAMP_CLOCK */
     uint64_t n_exact;     /* how often the fast path's estimate of a sum left a doubt, and the exact sum was taken */
-    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
+    uint64_t n_steps;     /* how often a draw went step by step, from some sampler on (MT19937: over the whole row) */
 } samp_perf_data;
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+#if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
+#define SAMPLING_DECLARED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* ===================================================================================================== >>api */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
@@ -351,7 +376,7 @@ typedef struct samp_perf_data {
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
+              SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
      Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
               (samp_reserve); then none. */
@@ -403,7 +428,8 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
+     tokens would be wrong, so there are none.
    samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
      behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
@@ -462,6 +488,48 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
+/* samp_settings_new -- samp_default_params() to be changed by name and text, for who can't or won't know the struct:
+   bindings, command lines, files of settings. It owns all that its members point to. NULL: no memory.
+   samp_settings_free takes NULL. One thread at a time.
+   samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
+   NULL but of NULL; what it points to changes with the next call that sets. */
+SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API void samp_settings_free(samp_settings *settings);
+SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
+
+/* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
+   nothing may stand before or behind it, blanks neither. A value of NULL is the default.
+     name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
+              (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
+     value    "40", "-1": whole numbers. "0.95", "1e-3", "-inf": rounded to the nearest float, ties to even.
+              rng: "philox" or "mt19937". order: copied.
+              logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
+              dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
+              breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+              n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
+              the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
+              *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
+              an error nothing has changed. If the value is good for a sampler, samp_check_params tells, as ever.
+     Memory   order and the two lists are copied; each copy is one block. */
+SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
+
+/* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
+   samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
+     out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
+              order that is NULL. */
+SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
+
+/* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
+   breakers; samp_vocab tells of the function and of user. The member n_vocab becomes the same. Chains made from these
+   settings may ask it: free the settings last. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
+SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
+                                     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
+                                                                size_t *n_bytes),
+                                     void *user);
+
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
@@ -487,7 +555,7 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
    SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
+/* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
@@ -516,7 +584,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
               forgery), too few or too many, of another version, or of a sampler with other settings. After an error
               nothing has changed.
-     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+     Memory   none.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -557,12 +625,15 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
      Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
-     Keeps    the order of the array and `sorted`; a sampler that reorders or removes sets selected to -1.
+     Keeps    the order of the array and `sorted`.
+     selected is -1 behind a sampler that does not select: what was chosen from other candidates counts no more. So a
+              draw from a chain with such a one behind the last that selects is SAMP_E_UNSUPPORTED, whatever the row;
+              what is off may stand there, and your own.
      p        is left as it was.    Draws   no random numbers.
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order, `sorted` and p are llama.cpp's: masked tokens stay in the array and count as candidates, and
-              `sorted` says nothing about the ids of ties.
+     MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
+              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then.
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -887,13 +958,51 @@ SAMP_API int samp_kv_state_save(const samp_kv *kv, int32_t seq, void *bytes, siz
 SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, size_t size);
 #endif /* SAMPLING_KV */
 
+#ifdef SAMPLING_LLAMA
+#define SAMPLING_LLAMA_DECLARED
+/* ---- 6. in a llama.cpp program (SAMPLING_LLAMA) --------------------------------------------------------------- */
+
+/* llama.h may be included before this file, behind it, or not at all. What is linked is a libllama of 2025 or later.
+   For llama.cpp's very tokens set a chain to SAMP_RNG_MT19937. */
+struct llama_sampler;
+struct llama_context;
+struct llama_vocab;
+
+/* samp_llama_sample -- draw the next token and accept it, as llama_sampler_sample does, from the logits where they are:
+   no array of candidates is filled.
+     in       idx: which output of the last llama_decode, as llama_get_logits_ith counts
+     Returns  the token, or as samp_sample; SAMP_E_NULL also where that output has no logits. */
+SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx);
+
+/* samp_llama_init -- a chain, or any sampler that is in none, as llama.cpp's sampler object: for llama_sampler_sample,
+   llama_sampler_apply, llama_sampler_chain_add and whatever else takes one. It owns the chain from now on.
+   samp_llama_chain -- lend it: to change, save or describe it, to ask for its seed or counts; NULL: s is none of these.
+     Works    behind each of the interface's layouts (6, 10 and 12 functions); on the CPU, not in the device's graph.
+     Errors   apply has no status: an array that samp_apply refuses has selected = -1 (llama_sampler_sample ends the
+              program then). samp_status tells before, whether the chain carries one. A clone that fails is NULL.
+     Returns  NULL: no chain, one that is in a chain, or no memory; it stays yours.   Free with llama_sampler_free.
+     Memory   two pointers, from llama_sampler_init. */
+SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain);
+SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s);
+
+/* samp_llama_vocab -- a model's vocabulary for samplers that ask for one: copies of all pieces (those of control tokens
+   are empty), and the tokens that end a generation. Its tokenize asks llama.cpp, so the model must be there as long.
+     Returns  NULL: vocab is NULL, or no memory.   Memory  one block.
+   samp_llama_vocab_free -- NULL is fine. */
+SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
+SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
+#endif /* SAMPLING_LLAMA */
+
 #ifdef __cplusplus
 }
 #endif
-#endif /* SAMPLING_H */
+#endif /* SAMPLING_DECLARED */
 
-#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -922,13 +1031,27 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose. */
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
+   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
-    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+    (defined(_M_IX86_FP) && _M_IX86_FP < 2)
+#error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
+#endif
+
+/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma float_control(precise, on, push)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on, push)
+#pragma fp_contract(off)
 #endif
 
 /* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
@@ -937,7 +1060,9 @@ SAMP_API int samp_kv_state_load(samp_kv *kv, int32_t seq, const void *bytes, siz
 #else
 #define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
-SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+                    "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof 1.0 == sizeof(double), "compile without -fsingle-precision-constant");
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
@@ -946,7 +1071,23 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* The instruction sets that are compiled, besides scalar. */
+/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+#ifndef SAMPI_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define SAMPI_GNU 1
+#else
+#define SAMPI_GNU 0
+#endif
+#endif
+
+/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
+   stack is aligned for 16, so there it gets those of 16 only. */
+#if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
+#define SAMP_NO_SIMD
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(SAMP_NO_AVX2)
+#define SAMP_NO_AVX2
+#endif
 #if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
 #define SAMPI_SSE2 1
 #else
@@ -977,12 +1118,26 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
-#define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#define SAMPI_GENERIC (SAMPI_GNU && !SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
 #endif
 
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
 #elif SAMPI_SSE2
 #include <emmintrin.h>
 #endif
@@ -998,14 +1153,41 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+#if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
+#define SAMPI_COLD   __attribute__((cold))
+#else
+#define SAMPI_INLINE static inline
+#define SAMPI_COLD
+#endif
 
-/* What runs once for a chain, or less: small rather than fast. */
-#define SAMPI_COLD __attribute__((cold))
+/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
+#if defined(_WIN64)
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
+#else
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement((volatile long *)(p)))
+#endif
+#else
+#define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
+
+/* Stands where tests count the steps: in what must not grow faster than its input. */
+#ifndef SAMPI_COUNT_STEPS
+#define SAMPI_COUNT_STEPS(n) ((void)0)
+#endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
-#if defined(__x86_64__) || defined(__i386__)
+#if !SAMPI_GNU
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
@@ -1034,6 +1216,13 @@ static double sampi_round(double product)
     return product;
 }
 
+/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SAMPI_BIG_ENDIAN 1
+#else
+#define SAMPI_BIG_ENDIAN 0
+#endif
+
 /* The bits of a double, and back: how weights become integers, and powers of two doubles. */
 static uint64_t sampi_bits(double x)
 {
@@ -1047,6 +1236,8 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
@@ -1131,6 +1322,36 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
 #define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
 
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
+static inline double sampi_two_sum(double a, double b, double *error)
+{
+    double sum = a + b, rest = sum - a;
+    *error = (a - (sum - rest)) + (b - rest);
+    return sum;
+}
+
+static inline double sampi_fma_by_parts(double a, double b, double c)
+{
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
+    double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+    double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
+    double z = sampi_two_sum(error, sum_error, &rest);
+    uint64_t u = sampi_bits(z);
+    if (rest != 0.0 && !(u & 1)) z = sampi_from_bits((rest > 0.0) == (z > 0.0) ? u + 1 : u - 1);
+    return sum + z;
+}
+
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
+#define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
+#else
+#define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
    neighbouring octaves meet and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
@@ -1145,14 +1366,14 @@ static float sampi_mt_float(sampi_mt *mt)
 SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
-    p = fma(p, f, SAMPI_E7);
-    p = fma(p, f, SAMPI_E6);
-    p = fma(p, f, SAMPI_E5);
-    p = fma(p, f, SAMPI_E4);
-    p = fma(p, f, SAMPI_E3);
-    p = fma(p, f, SAMPI_E2);
-    p = fma(p, f, SAMPI_E1);
-    return fma(p, f, 1.0);
+    p = SAMPI_FMA(p, f, SAMPI_E7);
+    p = SAMPI_FMA(p, f, SAMPI_E6);
+    p = SAMPI_FMA(p, f, SAMPI_E5);
+    p = SAMPI_FMA(p, f, SAMPI_E4);
+    p = SAMPI_FMA(p, f, SAMPI_E3);
+    p = SAMPI_FMA(p, f, SAMPI_E2);
+    p = SAMPI_FMA(p, f, SAMPI_E1);
+    return SAMPI_FMA(p, f, 1.0);
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
@@ -1160,15 +1381,15 @@ SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
-    double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
-    double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    double s = SAMPI_FMA(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = SAMPI_FMA(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
-    return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
@@ -1201,8 +1422,8 @@ static double sampi_ln(double x)
     double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
     if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
     double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
-    for (int k = 17; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
-    return fma(n, SAMPI_LN2, fma(s * z * 2.0, p, s * 2.0));
+    for (int k = 17; k >= 3; k -= 2) p = SAMPI_FMA(p, z, 1.0 / k);
+    return SAMPI_FMA(n, SAMPI_LN2, SAMPI_FMA(s * z * 2.0, p, s * 2.0));
 }
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
@@ -1265,11 +1486,23 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
+/* How many of the upper bits of x, which is not 0, are 0. */
+static inline int sampi_empty_bits(uint64_t x)
+{
+#if SAMPI_GNU
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    while (!(x >> (63 - n))) n++;
+    return n;
+#endif
+}
+
 /* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = __builtin_clzll(x.hi);
+    int empty = sampi_empty_bits(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
@@ -1347,29 +1580,53 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     return all == ~(uint64_t)0 ? 2 : any != 0;
 }
 
-/* Call f, which is inlined, with each dtype and mask as constants. */
-#define SAMPI_BY_DTYPE(f, x, dtype, mask, ...)                                                                       \
+/* Call f, which is inlined, with each dtype as a constant. */
+#define SAMPI_BY_DTYPE(f, x, dtype, ...)                                                                             \
     switch (dtype) {                                                                                                 \
-        case SAMP_F16: return mask ? f(x, SAMP_F16, mask, __VA_ARGS__) : f(x, SAMP_F16, NULL, __VA_ARGS__);          \
-        case SAMP_BF16: return mask ? f(x, SAMP_BF16, mask, __VA_ARGS__) : f(x, SAMP_BF16, NULL, __VA_ARGS__);       \
-        case SAMP_F64: return mask ? f(x, SAMP_F64, mask, __VA_ARGS__) : f(x, SAMP_F64, NULL, __VA_ARGS__);          \
-        default: return mask ? f(x, SAMP_F32, mask, __VA_ARGS__) : f(x, SAMP_F32, NULL, __VA_ARGS__);                \
+        case SAMP_F16: return f(x, SAMP_F16, __VA_ARGS__);                                                           \
+        case SAMP_BF16: return f(x, SAMP_BF16, __VA_ARGS__);                                                         \
+        case SAMP_F64: return f(x, SAMP_F64, __VA_ARGS__);                                                           \
+        default: return f(x, SAMP_F32, __VA_ARGS__);                                                                 \
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
+/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
+   significant one first. Twice is not at all. */
+static uint64_t sampi_little(uint64_t x)
+{
+#if SAMPI_BIG_ENDIAN
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
 /* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
    shows. */
+#define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
+
+static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0xD1342543DE82EF95u;
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+}
+
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
     const char *p = (const char *)bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    uint64_t h = SAMPI_CHECKSUM_START ^ n;
     for (size_t at = 0; at < n; at += 8) {
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
-        h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+        h = sampi_checksum_word(h, sampi_little(x));
     }
     return h;
+}
+
+/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
@@ -1408,7 +1665,11 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
-     rejoin    the logits and, unless p is NULL, the p of candidates = x [n], p [n]. */
+     expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
+               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
+               between two floats when added. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1422,7 +1683,7 @@ typedef struct sampi_sums {
 /* round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
-    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+    return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
 }
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -1452,7 +1713,8 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
-    void (*rejoin)(samp_token_data *d, size_t n, const float *x, const float *p);
+    double (*expf)(const float *x, size_t n, float t, float max, float *e);
+    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1467,6 +1729,10 @@ typedef struct sampi_kernels {
 #define SAMPI_F3 0.0555073381f
 #define SAMPI_F4 0.00967152081f
 #define SAMPI_F5 0.00132647295f
+
+/* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
+   algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
+#define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -1510,7 +1776,7 @@ static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, dou
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
         double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
-        *s = fma(e, -(double)d, *s);
+        *s = SAMPI_FMA(e, -(double)d, *s);
     }
 }
 
@@ -1522,7 +1788,7 @@ static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *
         double v = (double)x[i] - (double)pivot;
         moment[0] += 1.0;
         moment[1] += v;
-        moment[2] = fma(v, v, moment[2]);
+        moment[2] = SAMPI_FMA(v, v, moment[2]);
     }
 }
 
@@ -1620,13 +1886,61 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
     return ascend;
 }
 
-static void sampi_rejoin_scalar(samp_token_data *d, size_t n, const float *x, const float *p)
+static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
+    double sum = 0.0;
     for (size_t i = 0; i < n; i++) {
-        d[i].logit = x[i];
-        if (p) d[i].p = p[i];
+        e[i] = expf((sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] / t)) - max);
+        sum += (double)e[i];
     }
+    return sum;
 }
+
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    u = u > 24 ? (u - 24) << 23 : 0;
+    memcpy(&sum, &u, 4);
+    return sum;
+}
+
+static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
+{
+    float half = sampi_half_ulp(from);
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + x[i]) - from;
+        ties += !(fabsf(x[i] - d) < half);
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return ties;
+}
+
+#define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
+#define sampi_expf_neon     sampi_expf_scalar
+#define sampi_expf_wasm     sampi_expf_scalar
+#define sampi_expf_generic  sampi_expf_scalar
+#define sampi_split_sse2    sampi_split_scalar /* the shuffles would cost what they save */
+#define sampi_split_neon    sampi_split_scalar
+#define sampi_split_wasm    sampi_split_scalar
+#define sampi_split_generic sampi_split_scalar
+#define sampi_rise_sse2     sampi_rise_scalar
+#define sampi_rise_neon     sampi_rise_scalar
+#define sampi_rise_wasm     sampi_rise_scalar
+#define sampi_rise_generic  sampi_rise_scalar
+
+#if SAMPI_AVX2
+/* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
+static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (e[k] != up[k]) e[k] = expf(x[k]);
+}
+#endif
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
@@ -1693,10 +2007,12 @@ static const int32_t SAMPI_THIRDS[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
                           and allowed are for that); with 16 lanes eight from i and eight from j
      parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
                           halves and of line j in the upper ones
-     third                (these five with more than four lanes) the lanes whose number is r modulo 3
-     deal undeal          lane i from 3 i + w modulo SAMPI_W; back from there
+     third                (these four with more than four lanes) the lanes whose number is r modulo 3
+     deal                 lane i from 3 i + w modulo SAMPI_W
      behind               the lanes of b moved up by one, the first from a's last
      field                number w (id, logit, p) of SAMPI_W candidates
+     leave                before a call with floats, where gcc does not see that the upper halves are in use: what comes
+                          after such a kernel would be four times as slow
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -1983,6 +2299,12 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 #endif
 #endif
 
+#if SAMPI_W > 4
+SAMPI_OP void V(leave)(void) { _mm256_zeroupper(); }
+#else
+SAMPI_OP void V(leave)(void) {}
+#endif
+
 /* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
 #if SAMPI_W < 16
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
@@ -2029,8 +2351,6 @@ SAMPI_OP V(m) V(third)(int r) { return (V(m))V(loadi)(SAMPI_THIRDS + (48 - r) % 
 #if SAMPI_W > 4
 SAMPI_OP V(f) V(deal)(V(f) v, int w)
     { return V(lanes)(v, (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & (SAMPI_W - 1)); }
-SAMPI_OP V(f) V(undeal)(V(f) v, int w) /* 3 * 3 is 1 modulo 8, 3 * 11 modulo 16 */
-    { return V(lanes)(v, (V(loadi)(SAMPI_STEP) - (uint32_t)w) * (SAMPI_W == 8 ? 3 : 11) & (SAMPI_W - 1)); }
 SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
 {
     const float *p = (const float *)(const void *)d;
@@ -2102,8 +2422,11 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return n;
 }
 
-SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n,
-                               float *out){ SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out) }
+SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
+{
+    if (!mask) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
+    SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
+}
 
 /* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
 SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
@@ -2151,8 +2474,24 @@ SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mas
     return V(any)(nan) || last != last ? NAN : last > max ? last : max;
 }
 
-SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n,
-                               float *line){ SAMPI_BY_DTYPE(V(maxima_as), x, dtype, mask, n, line) }
+/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. Of
+   doubles, and where it takes long and much code to make floats, a tile of these is made first. */
+SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
+{
+    if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
+    if (dtype == SAMP_F64 || (dtype == SAMP_F16 && SAMPI_W == 4 && !SAMPI_NEON)) {
+        float tile[SAMPI_TILE], max = -INFINITY;
+        for (size_t at = 0; at < n; at += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
+            size_t left = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+            float top = V(maxima)(tile, SAMP_F32, NULL, V(fetch)(x, dtype, mask, at, left, tile), line);
+            if (!(top <= max) && max == max) max = top; /* a NaN stays */
+        }
+        return max;
+    }
+    if (dtype == SAMP_F16 && (SAMPI_W > 4 || SAMPI_NEON)) return V(maxima_as)(x, SAMP_F16, mask, n, line);
+    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
+    return V(maxima_as)(x, SAMP_F32, mask, n, line);
+}
 
 /* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
@@ -2278,6 +2617,7 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
             kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
         }
     }
+    V(leave)();
     return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
 }
 
@@ -2514,26 +2854,55 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
     return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
 }
 
-SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
+/* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
+SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
+    const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
+    const V(f) low = V(all)(-FLT_MAX);
+    const V(t) none = { 0 };
+    V(d) sum = zero, d[4], y[4];
+    float at[2 * SAMPI_W], up[2 * SAMPI_W];
+    for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
+        V(f) l[2];
+        V(m) same[2];
+        V(take)(x + i, n - i, 2, l);
+        if (t != 1.0f)
+            for (int k = 0; k < 2; k++)
+                l[k] = V(select)(V(ge)(l[k], low), V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX)), l[k]);
+        for (int k = 0; k < 2; k++) l[k] -= V(all)(max);
+        for (int k = 0; k < 2; k++) V(store)(at + SAMPI_W * k, l[k]);
+        (void)V(exps)(l, zero, d, y);
+        for (int k = 0; k < 2; k++) {
+            V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
+            V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
+            V(store)(e + i + SAMPI_W * k, down);
+            V(store)(up + SAMPI_W * k, above);
+            same[k] = V(ge)(down, above);
+        }
+        if (V(total)(V(tally)(V(tally)(none, same[0]), same[1])) < 2 * SAMPI_W)
+            sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
+        for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
+    }
+    return V(hsum)(sum);
+}
+
+SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
+    V(t) ties = { 0 };
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        float *at = (float *)(void *)(d + i);
-        V(f) logit = V(undeal)(V(load)(x + i), 1), prob = p ? V(undeal)(V(load)(p + i), 2) : logit;
-        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++)
-        {
-            V(f) v = V(select)(V(third)(1 - SAMPI_W * k), logit, V(load)(at + SAMPI_W * k));
-            V(store)(at + SAMPI_W * k, p ? V(select)(V(third)(2 - SAMPI_W * k), prob, v) : v);
-        }
+        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
+        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+        s[0] += d;
+        w[0] += V(max)(d, -d);
     }
-    sampi_rejoin_scalar(d + i, n - i, x + i, p ? p + i : NULL);
-}
-#else /* with four lanes the shuffles would cost what they save */
-SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x) { return sampi_split_scalar(d, n, x); }
-
-SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, const float *p)
-{
-    sampi_rejoin_scalar(d, n, x, p);
+    *sum += V(hsum)(V(widen_sum)(s));
+    *way += V(hsum)(V(widen_sum)(w));
+    size_t count = V(total)(ties);
+    V(leave)();
+    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
 }
 #endif
 
@@ -2549,40 +2918,43 @@ SAMPI_T static void V(rejoin)(samp_token_data *d, size_t n, const float *x, cons
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-#define SAMPI_KERNELS(isa)                                                                                           \
+#define SAMPI_KERNELS(isa, name)                                                                                     \
     {                                                                                                                \
-#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_rejoin_##isa                                                                                       \
+            sampi_expf_##isa, sampi_rise_##isa                                                                       \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS(scalar),
+    SAMPI_KERNELS(scalar, "scalar"),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS(generic),
+    SAMPI_KERNELS(generic, "generic"),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS(sse2),
+    SAMPI_KERNELS(sse2, "sse2"),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS(avx2),
+    SAMPI_KERNELS(avx2, "avx2"),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS(avx512),
+    SAMPI_KERNELS(avx512, "avx512"),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS(neon),
+    SAMPI_KERNELS(neon, "neon"),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS(wasm),
+    SAMPI_KERNELS(wasm, "wasm"),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
+/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS(scalar, "none");
+
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
-static bool sampi_isa_works(const char *name)
+static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
     const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
@@ -2601,39 +2973,125 @@ static bool sampi_isa_works(const char *name)
 #endif
 }
 
-/* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur);
+
+/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
+   flag spoils. */
+#define SAMPI_TRY 300
+static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
+{
+    volatile float first = 1.5f;
+    volatile uint32_t bits[3] = { 0xFF800000u, odd, 0xFF800000u };
+    for (int i = 0; i < SAMPI_TRY; i++) x[i] = first - (float)(i * 37 % SAMPI_TRY) * 0.09375f;
+    for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
+}
+
+/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
+   not honoured, no comparison tells. */
+static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
+{
+    const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
+    uint64_t row[SAMPI_TRY];
+    uint32_t mask[SAMPI_TRY / 32 + 1], bits;
+    float line[2 * SAMPI_LINE], max;
+    bool seen = true;
+    memset(mask, 0xFF, sizeof mask);
+    for (int i = 0; i < 8; i++) {
+        uint64_t odd = nan[i / 2];
+        uint32_t word = (uint32_t)odd;
+        uint16_t half = (uint16_t)odd;
+        size_t size = SAMPI_SIZE_OF(i / 2);
+        memset(row, 0, sizeof row);
+        memcpy((char *)row + 100 * size, size == 8 ? (void *)&odd : size == 4 ? (void *)&word : (void *)&half, size);
+        max = k->maxima(row, (samp_dtype)(i / 2), i % 2 ? mask : NULL, SAMPI_TRY, line);
+        memcpy(&bits, &max, 4);
+        seen &= (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    }
+    samp_token_data one = { 0, sampi_float_of((uint32_t)nan[0]), 0.0f };
+    samp_token_data_array cur = { &one, 1, -1, false };
+    return seen && sampi_check_with(k, &cur) == SAMP_E_NAN;
+}
+
+/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
+   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+#define SAMPI_TRIED 0x8F963966C95D40A1u
+
+static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
+{
+    float x[SAMPI_TRY], p[SAMPI_TRY + SAMPI_LINE];
+    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
+    sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
+    double z, s;
+    sampi_try_row(x, 0);
+    k->weights(x, SAMPI_TRY, 1.5f, w);
+    k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
+    k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
+    k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
+    k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
+    for (int i = 0; i < SAMPI_TRY; i++) {
+        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        total += w[i];
+        sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
+        sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
+    }
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
+    return hash;
+}
+
+/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
+   have spoiled more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+{
+    for (int i = 0; i < SAMPI_N_KERNELS; i++) {
+        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+    }
+    return sampi_cpu_has(k->name);
+}
+
+/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
 static const sampi_kernels *sampi_chosen;
+
+static SAMPI_COLD const sampi_kernels *sampi_choose(void)
+{
+    const sampi_kernels *best = &SAMPI_REFUSED;
+    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
+        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    SAMPI_STORE(&sampi_chosen, best);
+    return best;
+}
 
 /* The kernels in use. A load and a branch after the first time. */
 static const sampi_kernels *sampi_use(void)
 {
-    const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
-    if (k) return k;
-    int i = SAMPI_N_KERNELS - 1;
-    while (!sampi_isa_works(SAMPI_KERNEL_TABLE[i].name)) i--;
-    __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
-    return &SAMPI_KERNEL_TABLE[i];
+    const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
+    return k ? k : sampi_choose();
 }
 
-SAMP_API const char *samp_isa_name(void) { return sampi_use()->name; }
+/* SAMP_OK, unless there are none that may be used. */
+static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
-SAMP_API const char *samp_isa_list(int i)
+SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
+
+SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
 /* NULL forgets the choice, and the next use makes it anew. */
-SAMP_API int samp_isa_force(const char *name)
+SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
-        __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
+        SAMPI_STORE(&sampi_chosen, (const sampi_kernels *)NULL);
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_isa_works(name)) continue;
-        __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
@@ -2647,16 +3105,15 @@ SAMP_API int samp_isa_force(const char *name)
    Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
    candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
    `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
    That is why these functions may sort or not as it suits them. */
 
 /* Every built-in sampler begins with this (sampi_run, for all of them), so that the functions below may rely on it:
    one candidate at least is not masked, none is NaN or +infinity. Reads all, writes nothing. */
-static int sampi_check(const samp_token_data_array *cur)
+static int sampi_check_with(const sampi_kernels *k, const samp_token_data_array *cur)
 {
-    const sampi_kernels *k = sampi_use();
     float x[SAMPI_TILE], line[SAMPI_TILE / SAMPI_LINE];
     if (!cur->data) return SAMP_E_NULL;
     if (cur->size == 0) return SAMP_E_EMPTY;
@@ -2671,6 +3128,8 @@ static int sampi_check(const samp_token_data_array *cur)
     }
     return any ? SAMP_OK : SAMP_E_EMPTY;
 }
+
+static int sampi_check(const samp_token_data_array *cur) { return sampi_check_with(sampi_use(), cur); }
 
 /* ---- order ---- */
 
@@ -2713,7 +3172,7 @@ static void sampi_insertion_sort(const sampi_order *order, samp_token_data *d, s
 }
 
 /* The step of sampi_heap_sort: d[root] goes down among d[.. end) until neither child comes behind it. */
-static void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
+static SAMPI_COLD void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t root, size_t end)
 {
     for (;;) {
         size_t child = 2 * root + 1;
@@ -2727,7 +3186,7 @@ static void sampi_sift_down(const sampi_order *order, samp_token_data *d, size_t
 
 /* Where quicksort's pivots have been bad for too long (its callers count): n log n whatever the array is like. The
    top of the heap is the last in order. */
-static void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
+static SAMPI_COLD void sampi_heap_sort(const sampi_order *order, samp_token_data *d, size_t n)
 {
     for (size_t root = n / 2; root > 0; root--) sampi_sift_down(order, d, root - 1, n);
     for (size_t end = n; end > 1; end--) {
@@ -2783,7 +3242,6 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
     cur->sorted = !order->score && k >= cur->size;
-    cur->selected = -1;
 }
 
 /* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
@@ -2893,24 +3351,17 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
     for (size_t at = 0, n; at < cur->size; at += n) {
         n = sampi_copy_logits(cur, at, x);
         sampi_use()->probs(x, n, sums->max, (double)sums->z, p);
-        sampi_use()->rejoin(cur->data + at, n, x, p);
+        for (size_t i = 0; i < n; i++) cur->data[at + i].p = p[i];
     }
 }
 
 /* ---- cuts ---- */
 
-/* The end of every cut: a new, smaller size. What was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
 /* Keep the first k in order, and in order. */
 static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
+    cur->size = k;
     cur->sorted = true;
 }
 
@@ -2928,7 +3379,7 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     }
     for (size_t i = 0; i < n; i++)
         if ((double)d[i].logit >= floor) d[kept++] = d[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
 }
 
 /* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
@@ -2957,7 +3408,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
-    sampi_resize(cur, keep);
+    cur->size = keep;
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
 }
@@ -2992,81 +3443,82 @@ typedef struct sampi_io sampi_io;   /* >>state */
      off      of a sampler s: do its values switch it off?
      hooks    what it has beyond numbers: called through sampi_traits_of, never by name, except from the kind's own code
      apply    its meaning, step by step; then the same in llama.cpp's arithmetic. sampi_run calls one or the other
-     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step */
+     fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
+              same in llama.cpp's arithmetic */
 /* clang-format off */
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
-      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias) \
+      sampi_logit_bias_apply, sampi_logit_bias_apply, sampi_fast_logit_bias, sampi_fast_logit_bias) \
     X(PENALTIES, "penalties", 0, 'e', "penalties", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, s->u.penalties.last_n == 0 || \
       (s->u.penalties.repeat == 1.0f && s->u.penalties.freq == 0.0f && s->u.penalties.present == 0.0f), \
       &SAMPI_PENALTIES_HOOKS, \
-      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties) \
+      sampi_penalties_apply, sampi_penalties_apply, sampi_fast_penalties, sampi_fast_penalties) \
     X(DRY, "dry", 0, 'd', "dry", \
       SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_MASKS_NONE, \
       s->u.dry.multiplier == 0.0f || s->u.dry.last_n == 0, &SAMPI_DRY_HOOKS, \
-      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry) \
+      sampi_dry_apply, sampi_dry_apply, sampi_fast_dry, sampi_fast_dry) \
     X(TOP_N_SIGMA, "top-n-sigma", 0, 's', "top_n_sigma;top-n-sigma", \
       SAMPI_KEEPS_P, s->u.sigma.n <= 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma) \
+      sampi_top_n_sigma_apply, sampi_llama_top_n_sigma, sampi_fast_top_n_sigma, sampi_fast_llama_top_n_sigma) \
     X(TOP_K, "top-k", 0, 'k', "top_k;top-k", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_SORTS | SAMPI_TAKES_FLOOR, s->u.top_k.k <= 0, &SAMPI_NO_HOOKS, \
-      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k) \
+      sampi_top_k_apply, sampi_llama_top_k, sampi_fast_top_k, sampi_fast_llama_top_k) \
     X(TAIL_FREE, "tail-free", 0, 'f', "tfs_z;tail_free;tail-free;tfs", \
       SAMPI_IF_ON, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free) \
+      sampi_tail_free_apply, sampi_llama_tail_free, sampi_fast_tail_free, NULL) \
     X(TYPICAL, "typical", 0, 'y', "typ_p;typical;typical_p;typ-p", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical) \
+      sampi_typical_apply, sampi_llama_typical, sampi_fast_typical, sampi_fast_llama_typical) \
     X(TOP_P, "top-p", 0, 'p', "top_p;top-p;nucleus", \
       SAMPI_DROPS, s->u.cut.p == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p) \
+      sampi_top_p_apply, sampi_llama_top_p, sampi_fast_top_p, sampi_fast_llama_top_p) \
     X(MIN_P, "min-p", 0, 'm', "min_p;min-p", \
       SAMPI_KEEPS_P | SAMPI_DROPS, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p) \
+      sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a) \
+      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
-      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc) \
+      sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp) \
+      sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext) \
+      sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
-      sampi_softmax_apply, sampi_llama_softmax_apply, NULL) \
+      sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
     X(GREEDY, "greedy", 0, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy) \
+      sampi_greedy_apply, sampi_llama_greedy, sampi_fast_greedy, sampi_fast_greedy) \
     X(DIST, "dist", 1, 0, "", \
       SAMPI_SELECTS | SAMPI_TAKES_FLOOR, false, &SAMPI_NO_HOOKS, \
-      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist) \
+      sampi_dist_apply, sampi_llama_dist, sampi_fast_dist, sampi_fast_llama_dist) \
     X(MIROSTAT, "mirostat", 3, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat) \
+      sampi_mirostat_apply, sampi_llama_mirostat, sampi_fast_mirostat, sampi_fast_llama_mirostat) \
     X(MIROSTAT_V2, "mirostat-v2", 4, 0, "", \
       SAMPI_SELECTS, false, &SAMPI_MIROSTAT_HOOKS, \
-      sampi_mirostat_v2_apply, sampi_llama_mirostat_v2, sampi_fast_mirostat_v2) \
+      sampi_mirostat_v2_apply, sampi_llama_mirostat, sampi_fast_mirostat_v2, sampi_fast_llama_mirostat) \
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
-      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p) \
+      sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
-      NULL, NULL, NULL) \
+      NULL, NULL, NULL, NULL) \
     X(CUSTOM, "custom", 0, 0, "", \
       0, false, &SAMPI_NO_HOOKS, \
-      NULL, NULL, NULL)
+      NULL, NULL, NULL, NULL)
 /* clang-format on */
 
 /* A kind's number is its row. It is stored nowhere (a fingerprint has the name), so rows may move. SAMPI_N_KINDS
    is no kind: it is the length of what is indexed by kind, and what a search by name returns that found none. */
 typedef enum sampi_kind {
-#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast) SAMPI_##id,
+#define SAMPI_KIND_ID(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama) SAMPI_##id,
     SAMPI_KINDS(SAMPI_KIND_ID)
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
@@ -3118,6 +3570,7 @@ typedef struct sampi_traits {
     int (*apply)(sampi_sampler *, samp_token_data_array *);
     int (*apply_llama)(sampi_sampler *, samp_token_data_array *);
     int (*fast)(sampi_row *, sampi_sampler *);
+    int (*fast_llama)(sampi_row *, sampi_sampler *);
 } sampi_traits;
 
 /* The row of a kind. Its table stands behind >>state, where all that it names has been defined. */
@@ -3161,6 +3614,10 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+
 /* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
    joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
@@ -3188,6 +3645,7 @@ typedef struct sampi_work {
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
     float *logits;              /* [n] those of the array that samp_apply was given */
+    int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
@@ -3204,8 +3662,8 @@ struct sampi_sampler {
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
     size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;  /* its row in the batch under way */
+    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
@@ -3251,12 +3709,15 @@ struct sampi_sampler {
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
+            int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
+            samp_vocab spelt; /* what *vocab was when the breakers were looked for */
             const char *const *from;
+            const sampi_sampler *like; /* one with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads */
+        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
         sampi_chain chain;
     } u;
 };
@@ -3271,7 +3732,8 @@ struct sampi_sampler {
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
-    SAMPI_SIZE /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_WORD  /* no number: in samp_params only (SAMPI_CHAIN_FIELDS) */
 } sampi_type;
 
 enum {
@@ -3279,7 +3741,8 @@ enum {
     SAMPI_OR_ZERO = 2,    /* 0 is, besides */
     SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
     SAMPI_IF_LAST = 8,    /* told only if the field before was */
-    SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_OR_ALL = 32     /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
@@ -3313,7 +3776,7 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
 
-    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
@@ -3362,17 +3825,21 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
-/* For checks and for the text of samp_describe. As a double, which holds floats and int32 exactly; a SAMPI_SIZE
-   only roughly, enough to compare with 1. */
-static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+/* For checks and texts, from where it stands in a sampler or in samp_params. As a double, which holds floats and int32
+   exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
-    const char *at = (const char *)s + f->at;
     switch (f->type) {
-        case SAMPI_FLOAT: return (double)*(const float *)(const void *)at;
-        case SAMPI_INT32: return (double)*(const int32_t *)(const void *)at;
-        case SAMPI_SIZE: break;
+        case SAMPI_FLOAT: return (double)*(const float *)at;
+        case SAMPI_INT32: return (double)*(const int32_t *)at;
+        case SAMPI_SIZE:
+        case SAMPI_WORD: break;
     }
-    return (double)*(const size_t *)(const void *)at;
+    return (double)*(const size_t *)at;
+}
+static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+{
+    return sampi_number(f, (const char *)s + f->at);
 }
 
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
@@ -3380,7 +3847,7 @@ static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_
 
 /* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
    (samp_default_params). So both have the same defaults. */
-static void sampi_field_reset(const sampi_field *f, void *to)
+static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
     int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
@@ -3389,6 +3856,7 @@ static void sampi_field_reset(const sampi_field *f, void *to)
         case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
         case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
         case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
+        case SAMPI_WORD: break;
     }
 }
 
@@ -3411,7 +3879,7 @@ static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CU
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
-    for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
+    for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
 /* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
@@ -3419,7 +3887,7 @@ static void sampi_edited(sampi_sampler *s)
 static size_t sampi_next_serial(void)
 {
     static size_t last;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return SAMPI_COUNT(&last);
 }
 
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
@@ -3439,7 +3907,7 @@ static void sampi_seed(sampi_sampler *s)
 
 /* All state as in a new sampler: what samp_reset and the making have in common. Of this sampler only: samp_reset
    goes to a chain's members itself. */
-static void sampi_reset_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_reset_state(sampi_sampler *s)
 {
     s->position = 0;
     s->now.pending = -1;
@@ -3475,13 +3943,22 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
+/* Is a number in its field's range? NaN is told apart. */
+static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
+{
+    bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
+    bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
+    sampi_require(t, x == x, SAMP_E_NAN, f->param);
+    sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+}
+
 /* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
    s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
    breakers. Reads fields only, checked or not. */
 static bool sampi_is_off(const sampi_sampler *s)
 {
     switch (s->kind) {
-#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                         \
+#define SAMPI_KIND_OFF(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)             \
     case SAMPI_##id: return off;
         SAMPI_KINDS(SAMPI_KIND_OFF)
 #undef SAMPI_KIND_OFF
@@ -3494,17 +3971,12 @@ static bool sampi_is_off(const sampi_sampler *s)
    and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
    takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
    samp_check_params come here both, so they cannot disagree. */
-static void sampi_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
         const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
-        double x = sampi_field_value(t, f);
-        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
-        bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
-        sampi_require(t, x == x, SAMP_E_NAN, f->param);
-        sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+        if (f->kind == t->kind && f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
     }
     if (!t->status && hooks->prepare) hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
@@ -3541,7 +4013,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 }
 
 /* The end of every constructor but the chain's, and of a step from samp_params. */
-static samp_sampler *sampi_init(sampi_sampler *t)
+static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
@@ -3579,17 +4051,50 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
+   of penalties do: it is as long as the window. For penalties' accept. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
     if (i == *n || list[i].token != token) {
+        SAMPI_COUNT_STEPS(*n - i);
         memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
         list[i].token = token;
         list[i].count = 0;
         (*n)++;
     }
     return &list[i];
+}
+
+/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
+   the next one. */
+static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
+{
+    for (; n > 1 && bit; bit >>= 1) {
+        uint32_t with = 0, end = n;
+        while (with < end) {
+            SAMPI_COUNT_STEPS(1);
+            if (!((uint32_t)list[with].token & bit)) {
+                with++;
+                continue;
+            }
+            sampi_count t = list[with];
+            list[with] = list[--end];
+            list[end] = t;
+        }
+        sampi_count_sort_from(list, with, bit >> 1);
+        list += with;
+        n -= with;
+    }
+}
+
+/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
+   beside them. For dry's list, and for counts that are made again from a window. */
+static void sampi_count_sort(sampi_count *list, uint32_t n)
+{
+    uint32_t differ = 0, bit = (uint32_t)1 << 30;
+    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
+    while (bit > differ) bit >>= 1;
+    sampi_count_sort_from(list, n, bit);
 }
 
 /* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
@@ -3628,7 +4133,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
 /* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
-static void sampi_logit_bias_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
     s->u.bias.from = NULL;
@@ -3708,8 +4213,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
    may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
    a beginning of one; its tail is what remains of the breaker, in tokens. */
 
-#define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
-#define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+#define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
 /* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
@@ -3777,7 +4281,8 @@ static size_t sampi_add_head(sampi_head *heads, size_t n, samp_token token, int3
    in order of ids, and return how many. Tails are numbered through all
    breakers, one for each proper suffix, hence tails_before. A token may give several heads. sampi_dry_prepare calls it
    with heads NULL, to count them before there is room; sampi_dry_build then has it write them. */
-static size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers, sampi_head *heads)
+static SAMPI_COLD size_t sampi_dry_heads(const samp_vocab *v, const char *const *breaker, size_t n_breakers,
+                                         sampi_head *heads)
 {
     size_t n = 0;
     for (samp_token t = 0; t < v->n_vocab; t++) {
@@ -3805,27 +4310,46 @@ static sampi_head *sampi_dry_head(const sampi_sampler *s)
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* [n_from], behind the heads. */
+static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
+{
+    return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
+}
+
+/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
+   vocabulary for each. */
+static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+{
+    const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
+    bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == w;
+    if (same && w)
+        same = v->n_vocab == w->n_vocab && v->token_bytes == w->token_bytes && v->tokenize == w->tokenize &&
+               v->user == w->user;
+    for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
+        const char *text = sampi_dry_text(s)[b], *other = t->u.dry.from[b];
+        size_t n = sampi_breaker_length(other);
+        same = strlen(text) == n && memcmp(text, other, n) == 0;
+    }
+    return same;
+}
+
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
-static void sampi_dry_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
-    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+    const sampi_sampler *like = s->u.dry.like;
+    s->u.dry.like = NULL;
+    if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
+        memcpy(sampi_dry_text(s)[b], text, n);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
-    if (s->u.dry.n_from) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
     s->u.dry.from = NULL;
-}
-
-static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
-
-/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
-static void sampi_dry_accept(sampi_sampler *s, samp_token token)
-{
-    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
 }
 
 /* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
@@ -3857,6 +4381,7 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     samp_token token = sampi_dry_token(s, back);
     int32_t longest = -1;
     for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
         if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
@@ -3865,14 +4390,42 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     return longest;
 }
 
-/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+/* An empty window, and no breaker in it. */
+static void sampi_dry_reset(sampi_sampler *s)
+{
+    s->u.dry.ring.size = s->u.dry.ring.head = 0;
+    s->u.dry.settled = -1;
+    s->u.dry.settled_tail = 0;
+}
+
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
+   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
+   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+static void sampi_dry_settle(sampi_sampler *s, int32_t back)
+{
+    int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
+    if (tail < 0) return;
+    s->u.dry.settled = back;
+    s->u.dry.settled_tail = tail;
+}
+
+/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
+   token is drawn. */
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+    if (s->u.dry.settled >= 0 && ++s->u.dry.settled >= (int32_t)s->u.dry.ring.size) s->u.dry.settled = -1;
+    sampi_dry_settle(s, SAMPI_TAIL_MAX);
+}
+
+/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t back = 0; back < n; back++) {
+    for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
         int32_t tail = sampi_dry_breaker_at(s, back);
         if (tail >= 0) return back - tail;
     }
-    return n;
+    return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
 /* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
@@ -3882,12 +4435,16 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
 {
     int32_t left = 0, right = 0;
     for (int32_t k = 1; k < n; k++) {
+        SAMPI_COUNT_STEPS(1);
         if (k < right && length[k - left] < right - k) {
             length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
+            SAMPI_COUNT_STEPS(1);
+            end++;
+        }
         left = k;
         right = end;
         length[k] = end - k < limit ? end - k : limit;
@@ -3938,10 +4495,18 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
-        if (entry->count < length[k]) entry->count = length[k];
+        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list++].count = length[k];
     }
-    return n_list;
+    sampi_count_sort(list, n_list);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_list; i++) {
+        if (kept == 0 || list[kept - 1].token != list[i].token)
+            list[kept++] = list[i];
+        else if (list[kept - 1].count < list[i].count)
+            list[kept - 1].count = list[i].count;
+    }
+    return kept;
 }
 
 /* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
@@ -3982,7 +4547,7 @@ static double sampi_sigma_scale(double range)
 
 static uint64_t sampi_sigma_x(float max, float l, double scale)
 {
-    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
@@ -4017,7 +4582,7 @@ static double sampi_sigma_reach(const samp_token_data_array *cur, float n_sigma,
 }
 
 /* Mask what is farther below the maximum than n standard deviations. The array keeps its size, and p is not set. */
-static int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_top_n_sigma_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max;
     double reach = sampi_sigma_reach(cur, s->u.sigma.n, &max);
@@ -4054,17 +4619,16 @@ typedef struct sampi_bends {
 } sampi_bends;
 
 /* The array must be sorted and have two candidates; it must not change during the walk. */
-static void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
+static SAMPI_COLD void sampi_bends_begin(sampi_bends *bends, const samp_token_data_array *cur, float max)
 {
     bends->d = cur->data;
     bends->max = max;
     bends->i = 0;
-    bends->w[0] = sampi_weight(max, cur->data[0].logit);
-    bends->w[1] = sampi_weight(max, cur->data[1].logit);
+    for (int k = 0; k < 2; k++) bends->w[k] = sampi_weight(max, cur->data[k].logit);
 }
 
 /* a_i, and on to i + 1; there must be an i + 2. */
-static uint64_t sampi_bends_next(sampi_bends *bends)
+static SAMPI_COLD uint64_t sampi_bends_next(sampi_bends *bends)
 {
     uint64_t w2 = sampi_weight(bends->max, bends->d[bends->i + 2].logit);
     uint64_t bend = sampi_distance(bends->w[0] + w2, 2 * bends->w[1]);
@@ -4096,14 +4660,14 @@ static size_t sampi_tail_free_size(const samp_token_data_array *cur, const sampi
 }
 
 /* p is set for all before the cut, so it is the probability among all tokens. */
-static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     sampi_sort_all(cur);
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
+    cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
@@ -4115,11 +4679,11 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
    - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((order->max - (double)d->logit) - order->mean);
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
 /* More than p, so one unit of mass above the share rounded down. */
-static int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_typical_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     sampi_order by_score;
@@ -4160,7 +4724,7 @@ static double sampi_top_a_floor(double ln_a, float max, double z)
     return (double)max + (ln_a - sampi_ln(z / (double)SAMPI_ONE));
 }
 
-static int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
@@ -4195,14 +4759,14 @@ static void sampi_random(const sampi_sampler *s, uint32_t attempt, uint64_t r[2]
 /* ---- xtc, "exclude top choices" ---- */
 
 /* Does this candidate have a probability of t, that is the mass `required`? */
-SAMPI_INLINE bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
+static SAMPI_COLD bool sampi_xtc_reaches(const samp_token_data *d, float max, uint64_t required)
 {
     return !sampi_masked(d->logit) && sampi_weight(max, d->logit) >= required;
 }
 
 /* With probability p, drop all candidates that reach t but the last of them in order. If that would leave fewer than
    min_keep, nothing is dropped. The position's number is used up either way. */
-static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2];
     if (cur->size < 2) return SAMP_OK;
@@ -4221,7 +4785,7 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
         if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4266,7 +4830,7 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
 {
     float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
     double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
 /* The same with a sampler's settings; the fast path calls it with its own sums. */
@@ -4276,7 +4840,7 @@ static float sampi_temp_of(const sampi_sampler *s, const sampi_sums *sums)
 }
 
 /* Without a delta it is temp. The sums are those of the logits as they come, before any scaling. */
-static int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t;
     if (s->u.temp.delta > 0.0f) {
@@ -4358,7 +4922,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -4413,7 +4977,7 @@ static uint64_t sampi_draft_mass(const sampi_draft *draft, samp_token id, uint64
 }
 
 /* As sampi_mass wants it. */
-static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
+static SAMPI_COLD uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
 {
     const sampi_residual *residual = (const sampi_residual *)draw;
     uint64_t w = sampi_weight(residual->max, d->logit), q = 0;
@@ -4425,7 +4989,7 @@ static uint64_t sampi_residual_mass(const void *draw, const samp_token_data *d)
    min(1, w / q). Else the first token in ascending id whose running sum of residuals exceeds floor(v R / 2^64), R
    their total. Sets cur->selected and nothing else. The numbers are those of a stream of its own, so that they are
    independent of what the same position's plain draw would be. */
-static void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD void sampi_draw_ratio(const sampi_sampler *s, samp_token_data_array *cur)
 {
     uint64_t random[2], total = 0;
     sampi_sums sums = sampi_sum(cur);
@@ -4506,8 +5070,8 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
    */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
-    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
 /* The only place that changes mu in a draw; the fast path calls it with its own sums. */
@@ -4535,8 +5099,8 @@ typedef struct sampi_zipf {
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
-    zipf->tb = fma(t, b, zipf->tb);
-    zipf->tt = fma(t, t, zipf->tt);
+    zipf->tb = SAMPI_FMA(t, b, zipf->tb);
+    zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
@@ -4546,7 +5110,7 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
-    double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
+    double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     if (!(k < (double)n)) return n; /* more than there are, or no number */
     return k >= 1.0 ? (size_t)k : 1;
@@ -4559,7 +5123,7 @@ static size_t sampi_zipf_keep(const sampi_zipf *zipf, const sampi_sampler *s, si
 }
 
 /* The first m in order are enough for the exponent; what is to be kept may be more, and is sorted then. */
-static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = sampi_unmasked(cur), m = (size_t)s->u.mirostat.m;
     sampi_zipf zipf = { 0.0, 0.0 };
@@ -4573,8 +5137,8 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
-    return fma(-room, SAMPI_LN2, (double)max);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
 /* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
@@ -4584,7 +5148,7 @@ static double sampi_mirostat_floor(const sampi_sampler *s, float max, double z)
 }
 
 /* One threshold, no sort: the least probable token that mu allows is a floor on logits. */
-static int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_mirostat_v2_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     sampi_keep_above(cur, sampi_mirostat_floor(s, sums.max, (double)sums.z), 1);
@@ -4616,8 +5180,21 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
-static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+static float sampi_add_to_product(float product, float x)
+{
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(product, 1.0f, x);
+#else
+    return product + x; /* some platforms' fmaf is not exact */
+#endif
+}
+
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    return sampi_add_to_product(sampi_roundf(decay * sum), x);
+}
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
@@ -4641,7 +5218,7 @@ static void sampi_adapt(const sampi_sampler *s, samp_token_data_array *cur)
 
 /* Two rounds of probabilities: by the logits as they come, which make the adapted ones, and by these, for the draw
    and for whoever looks at p. */
-static int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_adaptive_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (s->u.adaptive.target < 0.0f) return sampi_dist_apply(s, cur);
     sampi_sums sums = sampi_sum(cur);
@@ -4680,7 +5257,8 @@ static void sampi_adaptive_p_accept(sampi_sampler *s, samp_token token)
    move it back.
 
    The one thing to know: here the order of additions is part of the result. A sum over a sorted array is another one
-   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. */
+   than over the same array as it came, so where llama.cpp sorts is where it must be sorted here, no sooner. samp_sample
+   comes here with what >>fast has left of the row. */
 
 /* What makes probabilities: the maximum, and the sum of e^(l - max) in the order of the array. Those of the logits
    as they were: one that has been kept aside still has its p by them. */
@@ -4720,13 +5298,12 @@ static void sampi_llama_divide(samp_token_data_array *cur, double sum)
 
 /* Of p as it stands: in typical and temp_ext, after the softmax. A p of 0 has no part in it (llama.cpp's entropy
    is NaN then). */
+static float sampi_llama_share(float p) { return p > 0.0f ? -sampi_roundf(p * logf(p)) : 0.0f; }
+
 static float sampi_llama_entropy(const samp_token_data_array *cur)
 {
     float entropy = 0.0f;
-    for (size_t i = 0; i < cur->size; i++) {
-        float p = cur->data[i].p;
-        if (p > 0.0f) entropy -= sampi_roundf(p * logf(p));
-    }
+    for (size_t i = 0; i < cur->size; i++) entropy += sampi_llama_share(cur->data[i].p);
     return entropy;
 }
 
@@ -4739,7 +5316,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
         run += cur->data[i].p;
         bool enough = exceed ? run > share : run >= share;
         if (!enough || i + 1 < min_keep) continue;
-        sampi_resize(cur, i + 1);
+        cur->size = i + 1;
         return;
     }
 }
@@ -4750,7 +5327,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
 
 /* Mean and deviation in two passes of float sums; the square is added in double and rounded each time, as C++ does
    with std::pow's double. */
-static int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_top_n_sigma(sampi_sampler *s, samp_token_data_array *cur)
 {
     float max = -INFINITY, sum = 0.0f, squares = 0.0f, count = 0.0f;
     if (cur->size < 2) return SAMP_OK;
@@ -4787,7 +5364,7 @@ static float sampi_llama_bend(const samp_token_data *d) { return fabsf((d[0].p -
 
 /* As llama.cpp did it before it dropped the sampler: sums in float, and all bends equal where they sum to nearly
    nothing. */
-static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t n = cur->size, min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
     if (n <= 2) return SAMP_OK;
@@ -4798,25 +5375,37 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
         run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
         size_t keep = i > min_keep ? i : min_keep;
-        sampi_resize(cur, keep < n ? keep : n);
+        cur->size = keep < n ? keep : n;
         break;
     }
     return SAMP_OK;
 }
 
-/* For sampi_sort, by typical. A p of 0 comes last (in llama.cpp its score is NaN, and the order garbage).
-   order->mean = the entropy, a float. */
+/* How far the surprise of a p is from the entropy. A p of 0 comes last (in llama.cpp it is NaN, and the order
+   garbage). */
+static float sampi_llama_score(float p, float entropy) { return p > 0.0f ? fabsf(-logf(p) - entropy) : INFINITY; }
+
+/* For sampi_sort: the score stands where p does. */
 static double sampi_llama_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return d->p > 0.0f ? (double)fabsf(-logf(d->p) - (float)order->mean) : INFINITY;
+    (void)order;
+    return (double)d->p;
+}
+
+/* Sort by score. sums: what p comes from. */
+static void sampi_llama_sort_by_score(samp_token_data_array *cur, const sampi_llama_sums *sums, float entropy)
+{
+    sampi_order by_score = { sampi_llama_typical_score, 0.0, 0.0 };
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_score(cur->data[i].p, entropy);
+    sampi_sort(&by_score, cur, cur->size);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(sums, cur->data[i].logit);
 }
 
 /* The running sum is in the order of the scores, and must exceed the share. */
-static int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_typical(sampi_sampler *s, samp_token_data_array *cur)
 {
-    sampi_llama_softmax(cur, true);
-    sampi_order by_score = { sampi_llama_typical_score, 0.0, sampi_llama_entropy(cur) };
-    sampi_sort(&by_score, cur, cur->size);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    sampi_llama_sort_by_score(cur, &sums, sampi_llama_entropy(cur));
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     return SAMP_OK;
 }
@@ -4839,19 +5428,19 @@ static int sampi_llama_min_p(sampi_sampler *s, samp_token_data_array *cur)
 }
 
 /* No peer's arithmetic to keep but the others' here: p is a float, the prefix ends before the first below a p_max^2. */
-static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
 {
     size_t kept = 1;
     sampi_llama_softmax(cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
 /* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
    choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
-static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
     size_t above = 0;
@@ -4860,7 +5449,7 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     size_t kept = cur->size - (above - 1);
     memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4898,7 +5487,7 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
 
 /* Dynamic temperature sorts, and leaves p of the new logits. The largest possible entropy is that of all
    candidates, masked ones too. */
-static int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
     float t = s->u.temp.t, delta = s->u.temp.delta;
     if (!(delta > 0.0f)) {
@@ -4940,13 +5529,13 @@ static int sampi_llama_greedy(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* One random number u: the first in array order at which the sum of p reaches u of the total. The sums are double,
-   of floats; p is divided in the end. */
-static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+/* The first in array order at which the sum of p reaches u of the total. The sums are double, of floats; p is divided
+   in the end. */
+static void sampi_llama_choose(samp_token_data_array *cur, double u)
 {
     samp_token_data *d = cur->data;
     float max = d[sampi_argmax(cur)].logit;
-    double sum = 0.0, run = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    double sum = 0.0, run = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         d[i].p = expf(d[i].logit - max);
         sum += (double)d[i].p;
@@ -4958,6 +5547,11 @@ static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
     }
     sampi_llama_divide(cur, sum);
     cur->selected = (int64_t)chosen;
+}
+
+static int sampi_llama_dist(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_choose(cur, sampi_mt_double(sampi_mt_of(s)));
     return SAMP_OK;
 }
 
@@ -4976,49 +5570,66 @@ static size_t sampi_llama_discrete(sampi_sampler *s, const samp_token_data_array
     return cur->size - 1;
 }
 
+/* mu moves against the error of the surprise. */
+static void sampi_llama_follow(sampi_sampler *s, float p)
+{
+    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (-log2f(p) - s->u.mirostat.tau));
+}
+
 /* The end of both mirostats, after their cuts: draw, and move mu. p is made anew, of what the cut has left, so the
    surprise is that among these. */
 static int sampi_llama_mirostat_select(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, true);
     cur->selected = (int64_t)sampi_llama_discrete(s, cur, &sums);
-    float surprise = -log2f(cur->data[cur->selected].p);
-    s->now.mu -= sampi_roundf(s->u.mirostat.eta * (surprise - s->u.mirostat.tau));
+    sampi_llama_follow(s, cur->data[cur->selected].p);
     return SAMP_OK;
 }
 
-/* All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be rearranged here. */
-static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+/* How many to keep. All in float, by libm: N^-e and the powers are what the token depends on, so nothing may be
+   rearranged here. */
+static size_t sampi_llama_zipf(const sampi_sampler *s, const samp_token_data_array *cur, const sampi_llama_sums *sums)
 {
-    const samp_token_data *d = cur->data;
-    float tb = 0.0f, tt = 0.0f;
-    sampi_llama_softmax(cur, true);
+    float tb = 0.0f, tt = 0.0f, p = sampi_llama_p(sums, cur->data[0].logit);
     for (size_t i = 0; i + 1 < cur->size && i + 1 < (size_t)s->u.mirostat.m; i++) {
-        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(d[i].p / d[i + 1].p);
+        float next = sampi_llama_p(sums, cur->data[i + 1].logit);
+        float t = logf((float)(i + 2) / (float)(i + 1)), b = logf(p / next);
         tb += sampi_roundf(t * b);
         tt += sampi_roundf(t * t);
+        p = next;
     }
     float zipf = tb / tt, e = zipf - 1.0f;
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
-    size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    sampi_resize(cur, keep < cur->size ? keep : cur->size);
-    return sampi_llama_mirostat_select(s, cur);
+    return k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
 }
 
-/* The array is sorted, so what is within mu is its beginning; one token stays in any case. */
-static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
+/* Is the surprise of a logit within mu? */
+static bool sampi_llama_is_within(const sampi_sampler *s, const sampi_llama_sums *sums, float l)
+{
+    return !(-log2f(sampi_llama_p(sums, l)) > s->now.mu);
+}
+
+/* How many are, which is the beginning of a sorted array; one token stays in any case. */
+static size_t sampi_llama_within(const sampi_sampler *s, const samp_token_data_array *cur,
+                                 const sampi_llama_sums *sums)
 {
     size_t n = 0;
-    sampi_llama_softmax(cur, true);
-    while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    sampi_resize(cur, n ? n : 1);
+    while (n < cur->size && sampi_llama_is_within(s, sums, cur->data[n].logit)) n++;
+    return n ? n : 1;
+}
+
+static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    size_t keep = (s->kind == SAMPI_MIROSTAT ? sampi_llama_zipf : sampi_llama_within)(s, cur, &sums);
+    cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
 }
 
 /* llama.cpp trusts `sorted` in the second softmax too, although the map is not monotone: the first token stands for
    the maximum, which shows in the last bits of p. */
-static int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
+static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_llama_sums sums = sampi_llama_softmax(cur, false);
     if (s->u.adaptive.target < 0.0f) {
@@ -5052,14 +5663,14 @@ typedef struct sampi_text {
 } sampi_text;
 
 /* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
-static void sampi_put_char(sampi_text *t, char c)
+static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
     t->len++;
 }
 
 /* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
-static void sampi_put(sampi_text *t, const char *text)
+static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
@@ -5075,31 +5686,46 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 }
 
 /* Negated as unsigned, which is right for INT64_MIN as well. */
-static void sampi_put_i64(sampi_text *t, int64_t x)
+static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
-   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
-   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
-static void sampi_put_float(sampi_text *t, float value)
+/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
+   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
+   another place: no rounding but the last one, to even where it is a tie. */
+static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
-    double x = fabs((double)value);
-    int exponent = 0;
+    uint32_t bits, digits = 0, shown = places, end = 1;
+    memcpy(&bits, &value, 4);
     if (value < 0.0f) sampi_put_char(t, '-');
-    if (!(x > 0.0) || x > FLT_MAX) {
-        sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
+    if (!(fabsf(value) > 0.0f) || fabsf(value) > FLT_MAX) {
+        sampi_put(t, fabsf(value) > FLT_MAX ? "inf" : value == 0.0f ? "0" : "nan");
         return;
     }
-    while (x >= 999999.5) x /= 10.0, exponent++;
-    while (x < 99999.95) x *= 10.0, exponent--;
-    uint32_t digits = (uint32_t)(x + 0.5), shown = 6; /* value = digits * 10^exponent, digits has 6 places */
-    int point = exponent + 6;                         /* places before the decimal point */
+    uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
+    int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
+    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
+    for (int k = e < 0 ? -e : e; k > 0; k--) {
+        unsigned carry = 0;
+        for (int i = 0; i < n; i++, carry /= 10)
+            decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
+        if (carry) decimal[n++] = (uint8_t)carry;
+    }
+    int cut = n - (int)places; /* digits that are left out */
+    bool above = false;        /* more than nothing behind the digit that decides */
+    for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
+    for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
+    if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
+    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    for (uint32_t i = 0; i < places; i++) end *= 10;
+    if (digits == end) digits /= 10, exponent++;
+    int point = exponent + (int)places; /* places before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
-    char place[6];
+    char place[9];
     for (int i = (int)shown - 1; i >= 0; i--, digits /= 10) place[i] = (char)('0' + digits % 10);
     int before = scientific ? 1 : point;
     if (before <= 0) sampi_put(t, "0.");
@@ -5112,11 +5738,12 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_char(t, 'e');
     sampi_put_i64(t, point - 1);
 }
+static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
 /* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
    draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
    mean nothing. */
-static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
+static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const char *between = "(";
     bool told = false;
@@ -5134,6 +5761,7 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
             case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
             case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
             case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
+            case SAMPI_WORD: break;
         }
         between = ", ";
     }
@@ -5165,6 +5793,13 @@ static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
+/* The final 0, and the length: what a function that makes a text ends with. */
+static SAMPI_COLD int sampi_end_text(const sampi_text *t)
+{
+    if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+    return (int)t->len;
+}
+
 /* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
    empty chain is "logits" alone. */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
@@ -5174,8 +5809,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
     sampi_put(&t, "logits");
     if (!sampi_is_chain((const sampi_sampler *)s) || ((const sampi_sampler *)s)->u.chain.n) sampi_put(&t, " -> ");
     sampi_describe((const sampi_sampler *)s, &t);
-    if (size) buf[t.len < size ? t.len : size - 1] = 0;
-    return (int)t.len;
+    return sampi_end_text(&t);
 }
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
@@ -5224,7 +5858,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 }
 
 /* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
-static void sampi_penalties_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
     (void)make;
@@ -5252,11 +5886,16 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->u.dry.ring.cap = (uint32_t)n;
     t->u.dry.n_tails = 0;
     for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
-    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
-    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
 }
 
 /* ---- constructors ----
@@ -5477,7 +6116,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 
 /* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
    and that before temp: so samp_chain_from_params promises it. For good parameters only. */
-static sampi_kind sampi_selector_of(const samp_params *p)
+static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
     if (p->mirostat == 2) return SAMPI_MIROSTAT_V2;
@@ -5505,7 +6144,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 }
 
 /* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
-static sampi_kind sampi_step_lettered(char letter)
+static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
         if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
@@ -5565,6 +6204,27 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
+/* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
+   them; the words (`how` says which) are checked by hand, and set in >>settings, where `told` says what is good. */
+/* clang-format off */
+#define SAMPI_WHOLE(param, usual, lo, hi) \
+    { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
+#define SAMPI_TEXT(param, word, told) \
+    { SAMPI_CHAIN, SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
+enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
+static const sampi_field SAMPI_CHAIN_FIELDS[] = {
+    SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
+    SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
+    SAMPI_WHOLE(mirostat, 0, 0, 2),
+    SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
+    SAMPI_TEXT(rng, RNG, "philox or mt19937"),
+    SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
+    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
+    SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
+};
+/* clang-format on */
+#define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -5572,8 +6232,10 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
-    sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
-                  "n_ctx_train");
+    for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
+        if (f->type != SAMPI_WORD) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+    }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
         sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
@@ -5584,8 +6246,6 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         sampi_steps steps = sampi_steps_of(p);
         for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
-        sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
-        sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -5594,28 +6254,31 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 
 /* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
    says so. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                     const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
+    if (kind == SAMPI_DRY) t.u.dry.like = dry;
     return samp_chain_add(chain, sampi_init(&t));
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
-static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
+   NULL. */
+static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
     for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+        status = sampi_add_step(chain, p, kind, dry);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
    members. */
-SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5623,7 +6286,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5631,6 +6294,418 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     }
     if (status) *status = bad;
     return chain;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+{
+    return sampi_build_chain(p, NULL, status);
+}
+
+/* ================================================================================================ >>settings
+   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
+   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
+   samp_check_params.
+
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+
+struct samp_settings {
+    samp_params params;
+    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+};
+
+/* ---- reading numbers ----
+   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
+   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
+   read to its end. */
+
+static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* '+' or nothing: false; '-': true. */
+static bool sampi_read_sign(const char **text)
+{
+    bool negative = **text == '-';
+    *text += negative || **text == '+';
+    return negative;
+}
+
+/* Digits, one at least, of a number up to `most`. */
+static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
+{
+    int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
+    for (*out = 0; sampi_is_digit(**text); ++*text) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (digit > most || *out > (most - digit) / 10) status = SAMP_E_RANGE;
+        *out = 10 * *out + digit;
+    }
+    return status;
+}
+
+/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    uint64_t n;
+    bool negative = sampi_read_sign(&text);
+    int status = sampi_read_digits(&text, negative ? least : most, &n);
+    if (*text) return SAMP_E_FORMAT;
+    if (!status) *out = negative ? 0 - n : n;
+    return status;
+}
+
+/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
+   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
+   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+
+/* x = 10 x + digit, for an x without a fraction. */
+static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+{
+    for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
+        digit += 10 * (uint32_t)x[i];
+        x[i] = (uint16_t)digit;
+    }
+}
+
+/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+{
+    uint32_t carry = 0;
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        carry = carry << 16 | x[i];
+        x[i] = (uint16_t)(carry / 10);
+        carry %= 10;
+    }
+    return carry;
+}
+
+/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
+   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+{
+    uint64_t leading = 0;
+    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        if (leading >> 37) {
+            rest |= x[i];
+            scale *= 65536.0;
+        } else {
+            leading = leading << 16 | x[i];
+        }
+    }
+    return (float)((double)(leading | (rest != 0)) * scale);
+}
+
+/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+static SAMPI_COLD int sampi_read_float(const char **text, float *out)
+{
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest = 0;
+    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    bool negative = sampi_read_sign(text);
+    const char *t = *text;
+    memset(x, 0, sizeof x);
+    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
+        uint32_t digit = (uint32_t)(*t - '0');
+        if (*t == '.') {
+            point = 1;
+        } else if (n < SAMPI_DIGITS) {
+            sampi_decimal_grow(x, digit);
+            n += n || digit;
+            low -= point;
+        } else {
+            rest |= digit;
+            low += 1 - point;
+        }
+    }
+    if (t - *text == point) return SAMP_E_FORMAT;
+    *text = t;
+    if (*t == 'e' || *t == 'E') {
+        uint64_t power;
+        ++*text;
+        bool down = sampi_read_sign(text);
+        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
+        if (status) return status;
+        low += down ? -(int64_t)power : (int64_t)power;
+    }
+    if (!n) low = 0;
+    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
+    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
+    for (; low > 0; low--) sampi_decimal_grow(x, 0);
+    float value = sampi_decimal_round(x, rest);
+    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = negative ? -value : value;
+    return SAMP_OK;
+}
+
+/* ---- setting ---- */
+
+/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
+   logit_bias is left out, whose list is the chain's and counts by itself. */
+static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
+{
+    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_field *found = NULL;
+    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
+        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    }
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];
+    return found;
+}
+
+/* An entry of logit_bias; moves *text behind it. */
+static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
+{
+    uint64_t token;
+    int status = sampi_read_digits(text, INT32_MAX, &token), bad = SAMP_OK;
+    const char *t = *text;
+    out->token = (samp_token)token;
+    out->bias = -INFINITY;
+    if (status == SAMP_E_FORMAT || (*t != '+' && *t != '-')) return SAMP_E_FORMAT;
+    if (t[0] == '-' && t[1] == 'i' && t[2] == 'n' && t[3] == 'f')
+        *text += 4;
+    else
+        bad = sampi_read_float(text, &out->bias);
+    return bad ? bad : status;
+}
+
+/* The list with the text's entries behind it -> *block, or a status. */
+static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
+{
+    size_t had = (size_t)p->n_logit_bias, n = had + 1;
+    int status = SAMP_OK;
+    for (const char *c = value; *c; c++) n += *c == ',';
+    if (n > INT32_MAX) return SAMP_E_RANGE;
+    samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC(n * sizeof *list);
+    if (!list) return SAMP_E_NOMEM;
+    if (had) memcpy(list, p->logit_bias, had * sizeof *list);
+    for (size_t i = had; i < n && !status; i++, value++) {
+        status = sampi_read_bias(&value, &list[i]);
+        if (*value != (i + 1 < n ? ',' : 0)) status = SAMP_E_FORMAT;
+    }
+    if (status) {
+        SAMP_FREE(list);
+        return status;
+    }
+    p->n_logit_bias = (int32_t)n;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
+{
+    const char *const *old = p->dry_breakers;
+    bool none = !strcmp(value, "none");
+    size_t n = 0, used = 0, size = strlen(value) + 1;
+    if (!*value) return SAMP_E_RANGE;
+    for (; !none && old && old[n]; n++) used += strlen(old[n]) + 1;
+    const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
+    if (!list) return SAMP_E_NOMEM;
+    char *text = (char *)(list + n + 2);
+    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    memcpy(text + used, value, size);
+    for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
+    list[none ? 0 : n + 1] = NULL;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from, *block = NULL, *old;
+    bool mt = value && !strcmp(value, "mt19937");
+    int status = SAMP_OK;
+    switch (f->how) {
+        case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
+        case SAMPI_RNG:
+            if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
+            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return SAMP_OK;
+        case SAMPI_ORDER:
+            block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
+            if (value && !block) return SAMP_E_NOMEM;
+            if (value) memcpy(block, value, strlen(value) + 1);
+            break;
+        case SAMPI_BREAKERS:
+            if (value) status = sampi_more_breakers(p, value, &block);
+            break;
+        default:
+            if (value)
+                status = sampi_more_biases(p, value, &block);
+            else
+                p->n_logit_bias = 0;
+    }
+    if (status) return status;
+    memcpy(&old, to, sizeof old);
+    memcpy(to, &block, sizeof block);
+    SAMP_FREE(old);
+    return SAMP_OK;
+}
+
+/* value NULL: the default, as samp_default_params has it. */
+static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from;
+    uint64_t n;
+    float x;
+    int status = SAMP_OK;
+    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (!value) {
+        sampi_field_reset(f, to);
+    } else if (f->type == SAMPI_FLOAT) {
+        status = sampi_read_float(&value, &x);
+        if (*value) return SAMP_E_FORMAT;
+        if (!status) memcpy(to, &x, sizeof x);
+    } else {
+        bool small = f->type == SAMPI_INT32;
+        status = sampi_read_integer(value, small ? (uint64_t)INT32_MAX + 1 : 0, small ? INT32_MAX : SIZE_MAX, &n);
+        if (!status && small) *(int32_t *)to = (int32_t)n;
+        if (!status && !small) *(size_t *)to = (size_t)n;
+    }
+    return status;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
+{
+    const char *what = s ? "name" : "settings";
+    int status = SAMP_E_NULL;
+    if (s && name) {
+        const sampi_field *f = sampi_field_named(name);
+        what = f ? f->param : name;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+    }
+    if (field) *field = status ? what : NULL;
+    return status;
+}
+
+/* ---- telling ---- */
+
+/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
+{
+    char buf[24];
+    float back = 0.0f;
+    for (uint32_t places = 6; places < 10; places++) {
+        sampi_text number = { buf, sizeof buf, 0 };
+        const char *text = buf;
+        sampi_put_digits(&number, value, places);
+        sampi_end_text(&number);
+        if (!sampi_read_float(&text, &back) && back == value) break;
+    }
+    sampi_put(t, buf);
+}
+
+/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+{
+    const char *between = "";
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        if (!traits->letter) continue;
+        sampi_put(t, between);
+        for (const char *c = traits->step; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        sampi_put_char(t, ' ');
+        sampi_put_char(t, traits->letter);
+        between = ", ";
+    }
+}
+
+/* The value that p has. False: there is no text of it. */
+static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
+{
+    const void *at = (const char *)p + f->from;
+    switch (f->type) {
+        case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
+        case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
+        case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
+        case SAMPI_WORD:
+            if (f->how == SAMPI_SEED)
+                sampi_put_u64(t, p->seed);
+            else if (f->how == SAMPI_RNG)
+                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
+            else if (f->how == SAMPI_ORDER && p->order)
+                sampi_put(t, p->order);
+            else
+                return false;
+    }
+    return true;
+}
+
+/* The values that a field may have. */
+static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
+{
+    bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
+    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    for (int high = 0; range && high < 2; high++) {
+        double end = high ? f->hi : f->lo;
+        sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
+        if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)end);
+        else
+            sampi_put_exactly(t, (float)end);
+    }
+    sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
+    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+}
+
+/* With parameters their value, without the range. */
+static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!name || (!buf && size)) return SAMP_E_NULL;
+    const sampi_field *f = sampi_field_named(name);
+    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!p) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *name, char *buf, size_t size)
+{
+    return s ? sampi_tell(&s->params, name, buf, size) : SAMP_E_NULL;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
+{
+    return sampi_tell(NULL, name, buf, size);
+}
+
+/* ---- the settings themselves ---- */
+
+SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
+{
+    samp_settings *s = (samp_settings *)SAMP_MALLOC(sizeof *s);
+    if (s) {
+        memset(s, 0, sizeof *s);
+        s->params = samp_default_params();
+    }
+    return s;
+}
+
+SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (SAMPI_CHAIN_FIELDS[i].type == SAMPI_WORD) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+    SAMP_FREE(s);
+}
+
+SAMP_API SAMPI_COLD const samp_params *samp_settings_params(const samp_settings *s) { return s ? &s->params : NULL; }
+
+SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_vocab,
+                                                const char *(*token_bytes)(const samp_vocab *, samp_token, size_t *),
+                                                void *user)
+{
+    if (!s || !token_bytes) return SAMP_E_NULL;
+    if (n_vocab < 0) return SAMP_E_RANGE;
+    s->vocab.n_vocab = s->params.n_vocab = n_vocab;
+    s->vocab.token_bytes = token_bytes;
+    s->vocab.user = user;
+    s->vocab.eos = s->vocab.eot = -1;
+    s->params.vocab = &s->vocab;
+    return SAMP_OK;
 }
 
 /* =================================================================================================== >>chain
@@ -5662,7 +6737,7 @@ static void sampi_save_state(sampi_sampler *s)
 
 /* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
    The position is the caller's business. */
-static void sampi_restore_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
@@ -5675,29 +6750,69 @@ static void sampi_restore_state(sampi_sampler *s)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
+/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
+   smallest that is left: two walks over an array of 128k tokens. */
+static bool sampi_has_doubled_id(const samp_token_data_array *cur)
+{
+    enum { WINDOW = 1 << 16 };
+    uint32_t seen[WINDOW / 32];
+    for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
+        memset(seen, 0, sizeof seen);
+        next = SAMP_MAX_VOCAB;
+        for (size_t i = 0; i < cur->size; i++) {
+            samp_token id = cur->data[i].id, at = id - from;
+            if (at >= WINDOW && id < next) next = id;
+            if (at < 0 || at >= WINDOW) continue;
+            if (seen[at / 32] >> at % 32 & 1) return true;
+            seen[at / 32] |= (uint32_t)1 << at % 32;
+        }
+    }
+    return false;
+}
+
 /* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
-   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
-   id's range is the drawer's to know (sampi_accept_selected). */
-static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
+   little beside the user's own: more candidates than before, another array, an id that is a status, or is there twice
+   (ids that ascend are not). The other end of an id's range is the drawer's to know (sampi_accept_selected). */
+static SAMPI_COLD int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
     size_t size = cur->size;
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
+    bool ascending = true;
     float x[SAMPI_TILE];
-    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) {
-        size_t n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
-        if (sampi_use()->split(data + at, n, x)) continue; /* nearly always: then none is negative */
-        for (size_t i = at; i < at + n; i++)
-            if (data[i].id < 0) return SAMP_E_RANGE;
+    for (size_t at = 0, n; at < cur->size; at += n) { /* where ids ascend the last is the largest */
+        n = cur->size - at < SAMPI_TILE ? cur->size - at : SAMPI_TILE;
+        bool in_order = sampi_use()->split(data + at, n, x);
+        for (size_t i = in_order ? at + n - 1 : at; i < at + n; i++)
+            if (data[i].id < 0 || data[i].id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+        ascending &= in_order && (at == 0 || data[at].id > data[at - 1].id);
     }
-    return SAMP_OK;
+    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
+}
+
+/* One built-in sampler that is on: what sampi_run does behind its check. */
+static int sampi_run_checked(sampi_sampler *s, samp_token_data_array *cur, uint64_t position, uint32_t *ordinal)
+{
+    const sampi_traits *traits = sampi_traits_of(s->kind);
+    s->at_position = position;
+    s->at_ordinal = ordinal[s->kind]++;
+    if (s->rng == SAMP_RNG_PHILOX) {
+        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
+        return traits->apply(s, cur);
+    }
+    int before = errno; /* libm's functions set it on underflow */
+    int status = traits->apply_llama(s, cur);
+    errno = before;
+    return status;
 }
 
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply_steps for the
+   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
+   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
+   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply_steps for the
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
@@ -5712,13 +6827,7 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         return status;
     }
     if ((status = sampi_check(cur)) || s->off) return status;
-    s->at_position = position;
-    s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
-    int before = errno; /* libm's functions set it on underflow */
-    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
-    errno = before;
-    return status;
+    return sampi_run_checked(s, cur, position, ordinal);
 }
 
 /* Is what was selected a token? Before it is believed, since a custom sampler may have written any index, or a
@@ -5797,7 +6906,7 @@ SAMP_API const char *samp_name(const samp_sampler *s)
 
 /* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
    own leaves its members as they are. The workspace stays: it is no state. */
-SAMP_API void samp_reset(samp_sampler *sampler)
+SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || s->status) return;
@@ -5931,12 +7040,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
    take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
-   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
+/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
+   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
+   parameters make none. */
+static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    while (*at < c->u.chain.n) {
+        SAMPI_COUNT_STEPS(1);
+        sampi_sampler *s = c->u.chain.item[(*at)++];
+        if (s->kind == kind) return s;
+    }
     return NULL;
 }
 
@@ -5994,7 +7107,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
    work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
    source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
-static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
@@ -6011,13 +7124,13 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
-    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
+    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
+    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
     if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
-        int nth = 0;
-        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
-        sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
+        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
     }
     if (!status) {
         sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
@@ -6128,6 +7241,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
+    if (!status) status = sampi_use_status();
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -6152,7 +7266,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return 0;
+    if (!s || !sampi_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
         if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;
@@ -6226,7 +7340,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
 
    The result is that of the steps, always. Thresholds come from the same integers and doubles. Where a sum over the
    whole row is needed, sweep estimates it; the estimate decides only if both ends of its error bound give the same
-   answer, and else the exact sum is taken.
+   answer, and else the exact sum is taken. Under MT19937 samplers work on the dense row only, and what is left becomes
+   an array for >>llama: see "in llama.cpp's arithmetic" below.
 
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
@@ -6291,10 +7406,14 @@ struct sampi_row {
     const samp_token_data_array *array; /* whose logits these are: an "id" is an index there; or NULL */
     size_t n;
     float r;          /* 1 in a compact row */
+    bool divided;     /* MT19937: the logits are x / r */
+    bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
+    double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
@@ -6339,25 +7458,30 @@ static float sampi_float_up(double t)
 
 static bool sampi_is_compact(const sampi_row *row) { return row->id != NULL; }
 
-static float sampi_logit_of(const sampi_row *row, float x) { return sampi_masked(x) ? x : sampi_finite(x * row->r); }
+static float sampi_scaled(const sampi_row *row, float x) { return row->divided ? x / row->r : x * row->r; }
+
+static float sampi_logit_of(const sampi_row *row, float x)
+{
+    return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
+}
 
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
-   would not do: it may lie an ulp or two off. */
+   would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
 static float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
     if (r == 1.0f || l <= -FLT_MAX) return l;
     int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
-    int64_t quotient = sampi_key(sampi_finite(l / r));
+    int64_t quotient = sampi_key(sampi_finite(row->divided ? l * r : l / r));
     for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
         int64_t below = quotient - step, above = quotient + step;
-        if (below > lo && sampi_unkey((int32_t)below) * r < l) lo = below;
-        if (above < hi && sampi_unkey((int32_t)above) * r >= l) hi = above;
+        if (below > lo && sampi_scaled(row, sampi_unkey((int32_t)below)) < l) lo = below;
+        if (above < hi && sampi_scaled(row, sampi_unkey((int32_t)above)) >= l) hi = above;
     }
     while (hi - lo > 1) {
         int64_t mid = (lo + hi) / 2;
-        if (sampi_unkey((int32_t)mid) * r >= l)
+        if (sampi_scaled(row, sampi_unkey((int32_t)mid)) >= l)
             hi = mid;
         else
             lo = mid;
@@ -6414,6 +7538,7 @@ static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, 
     row->id = id;
     row->n = n;
     row->r = 1.0f;
+    row->divided = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
 }
@@ -6553,7 +7678,8 @@ static samp_token_data_array sampi_row_array(const sampi_row *row)
         for (size_t i = 0; i < it.n; i++) {
             samp_token_data *d = &cur.data[it.at + i];
             d->id = sampi_id_at(row, it.at + i);
-            d->logit = (row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i])) + 0.0f; /* -0 becomes +0 */
+            float l = row->r == 1.0f ? it.x[i] : sampi_logit_of(row, it.x[i]);
+            d->logit = it.x[i] >= row->floor ? l + 0.0f : -INFINITY; /* -0 becomes +0 */
             d->p = 0.0f;
         }
     }
@@ -6719,7 +7845,8 @@ static void sampi_gather(sampi_row *row, float floor)
     else
         m = sampi_collect_lines(row, floor);
     if (has_changes) m = sampi_merge_changes(row, m, floor);
-    if (row->r != 1.0f) row->k->scale(work->x, m, row->r, work->x);
+    for (size_t i = 0; row->divided && i < m; i++) work->x[i] = sampi_logit_of(row, work->x[i]);
+    if (row->r != 1.0f && !row->divided) row->k->scale(work->x, m, row->r, work->x);
     sampi_set_tokens(row, work->x, work->id, m);
     row->top = top; /* it is among those kept, unless it was changed */
     if (has_changes) (void)sampi_scan(row);
@@ -6960,10 +8087,13 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
 }
 
 /* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact. */
-static void sampi_begin_patch(sampi_row *row, size_t n)
+   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
+static bool sampi_begin_patch(sampi_row *row, size_t n)
 {
-    if (row->r != 1.0f || !sampi_has_room(row, n)) sampi_compact(row);
+    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
+    if (row->expf) return false;
+    sampi_compact(row);
+    return true;
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -6972,7 +8102,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    sampi_begin_patch(row, n);
+    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -6989,7 +8119,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    sampi_begin_patch(row, n);
+    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -7190,7 +8320,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     }
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
-    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -7236,7 +8366,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
         float x = sampi_element_at(row, i);
-        if (!(fabsf(x) <= FLT_MAX)) continue;
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
     }
@@ -7518,8 +8648,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
     if (sampi_band_is_whole(band)) return true;
-    double at_low = fabs(sampi_signed_score(o, band->in_low));
-    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
@@ -7860,9 +8990,623 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
     return sampi_mirostat_draw(row, s);
 }
 
+/* ---- in llama.cpp's arithmetic ----
+   The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
+   stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
+   is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
+   where they come by ascending id (sampi_add). Where they come by descending logit they are known to a few ulps, and
+   sums of doubles to their rounding: what is the same at both ends of that is decided.
+
+   Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
+   drawn its random numbers by then; they are taken back (sampi_run_llama). */
+
+/* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
+   the way? */
+static bool sampi_stays_near(float sum, double m, double w)
+{
+    float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
+    uint32_t u[3];
+    memcpy(&u[0], &sum, 4);
+    memcpy(&u[1], &lo, 4);
+    memcpy(&u[2], &hi, 4);
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+}
+
+/* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
+   sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
+   first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
+   may cross a power of two: these go one by one. */
+static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+{
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
+        double m = 0.0, w = 0.0;
+        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+            sum = (float)((double)sum + m);
+        else
+            for (size_t i = at; i < end; i++) sum += x[i];
+    }
+    return sum;
+}
+
+/* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
+   computes in float shows in a few of these numbers. Asked once for a workspace. */
+static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+{
+    float x[SAMPI_TILE], e[SAMPI_TILE + 32];
+    for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
+        for (int i = 0; i < SAMPI_TILE; i++) x[i] = -0.00831f * (float)(i * 8 + tile);
+        (void)k->expf(x, SAMPI_TILE, 1.0f, 0.0f, e);
+        for (int i = 0; i < SAMPI_TILE; i++)
+            if (e[i] != expf(x[i])) work->libm = -1;
+    }
+    if (work->libm == 0) work->libm = 1;
+    return work->libm > 0;
+}
+
+/* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
+   that they end in `to`. */
+static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+{
+    for (int shift = 32; shift < 64; shift += 11) {
+        uint32_t start[2049] = { 0 };
+        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
+        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
+        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+}
+
+/* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
+   ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
+static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+{
+    size_t n = row->n;
+    uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
+    samp_token_data_array cur = { row->work->candidate, n, -1, true };
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(row->x[i])) << 32 | (uint32_t)row->id[i];
+    memcpy(from, to, n * sizeof *to);
+    sampi_sort_keys(from, to, n);
+    for (size_t i = n; i > 0; i--) {
+        uint64_t u = row->work->w[i - 1];
+        samp_token_data *d = &cur.data[i - 1];
+        d->id = (samp_token)(uint32_t)u;
+        d->logit = sampi_unkey((int32_t)((uint32_t)INT32_MAX - (uint32_t)(u >> 32)));
+        d->p = 0.0f;
+    }
+    return cur;
+}
+
+/* What is left of a row becomes the array. */
+static int sampi_end_row(sampi_row *row, const sampi_row *left, bool in_order)
+{
+    bool many = in_order && left->n > SAMPI_TILE;
+    row->cur = many ? sampi_sorted_array(left) : sampi_row_array(left);
+    if (in_order) sampi_sort_all(&row->cur);
+    return SAMP_OK;
+}
+
+/* The first `want` and maybe some more, in order, or all: to row->cur, the row itself stays. */
+static void sampi_llama_head(sampi_row *row, size_t want)
+{
+    sampi_row head = *row;
+    sampi_gather_first(&head, want < row->n ? want : row->n);
+    sampi_end_row(row, &head, true);
+}
+
+/* Exactly the first k. */
+static int sampi_llama_keep_first(sampi_row *row, size_t k)
+{
+    sampi_row head = *row;
+    if (k > row->n) k = row->n;
+    sampi_keep_first(&head, k);
+    return head.n == k ? sampi_end_row(row, &head, true) : SAMPI_DECLINED;
+}
+
+/* All of a row as an array; in_order: sorted. */
+static SAMPI_COLD void sampi_llama_array(sampi_row *row, bool in_order)
+{
+    float t = row->r;
+    bool is_scaled = row->by_order && row->divided; /* it was sorted before that */
+    sampi_row all = *row;
+    if (is_scaled) all.divided = false, all.r = 1.0f;
+    if (in_order) sampi_compact(&all); /* of one by_order, what is masked is gone */
+    sampi_end_row(row, &all, in_order);
+    if (is_scaled) sampi_llama_scale(&row->cur, t);
+}
+
+/* Has a row no masked tokens? */
+static bool sampi_is_full(const sampi_row *row)
+{
+    return row->floor <= -FLT_MAX && sampi_row_count(row, -FLT_MAX, INFINITY) == row->n;
+}
+
+/* Does this sampler, which has declined, begin with sorting its candidates? Then they may be sorted at once. */
+static bool sampi_llama_sorts(const sampi_sampler *s)
+{
+    const unsigned sorts = 1u << SAMPI_TAIL_FREE | 1u << SAMPI_TYPICAL | 1u << SAMPI_TOP_A | 1u << SAMPI_XTC |
+                           1u << SAMPI_SOFTMAX | 1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
+}
+
+/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
+static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
+
+/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
+{
+    double *tile = (double *)(void *)row->work->sum, sum = 0.0;
+    float *e = sampi_llama_e(row);
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
+            size_t n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            *tile = row->expf(it.x + at, n, part->divided ? part->r : 1.0f, max, e + it.at + at);
+            sum += *tile;
+        }
+    return sum;
+}
+
+/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
+   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
+   Writes x and id. -> m as it is; NAN if there are too many of them. */
+static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
+                                            double m, double over)
+{
+    const double half = (double)sampi_half_ulp(from);
+    double right = 0.0, w = 0.0;
+    float tie[8];
+    size_t ties = 0;
+    for (size_t i = 0; i < n; i++) {
+        float d = (from + e[i]) - from;
+        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
+        if (ties == 8 || e[i] == last) return NAN;
+        size_t j = ties++;
+        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
+        tie[j] = e[i];
+    }
+    for (size_t i = 0; i < ties; i++) {
+        double above = -over, d = (double)((from + tie[i]) - from);
+        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
+        (void)row->k->rise(row->work->x, count, from, &above, &w);
+        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
+        double before = (double)from + above + right;
+        right += ((double)((float)before + tie[i]) - before) - d;
+    }
+    return m + right;
+}
+
+/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
+   another exponent, these count alike in any order. false: one may. */
+static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+{
+    const sampi_kernels *k = row->k;
+    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
+    double m = 0.0, w = 0.0, over = 0.0;
+    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
+    size_t ties = k->rise(e, n, sum, &m, &w);
+    for (size_t at = 0, len; at < row->cur.size; at += len) {
+        len = sampi_copy_logits(&row->cur, at, x);
+        (void)row->expf(x, len, 1.0f, sums->max, x);
+        ties -= k->rise(x, len, sum, &over, &w);
+    }
+    m -= over;
+    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
+    sums->sum = (float)((double)sum + m);
+    return sampi_stays_near(sum, m, m);
+}
+
+/* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
+#define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
+
+/* ---- its samplers ---- */
+
+static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
+{
+    return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
+}
+
+static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
+{
+    float floor = sampi_row_max(row) + logf(s->u.cut.p);
+    sampi_row head = *row;
+    sampi_gather(&head, sampi_unscale(row, floor));
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    return sampi_llama_keep_first(row, sampi_min_keep(s));
+}
+
+/* The sum is by id, the cut by order. */
+static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
+    (void)sampi_llama_exps(row, row, sums.max);
+    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
+        sampi_llama_head(row, want);
+        samp_token_data_array *cur = &row->cur;
+        size_t size = cur->size;
+        if (size < want && size < row->n) return SAMPI_DECLINED;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
+        if (cur->size < size || size == row->n) return SAMP_OK;
+    }
+}
+
+static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+{
+    if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
+    row->r = s->u.temp.t;
+    row->divided = true;
+    return SAMP_OK;
+}
+
+/* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
+   and rounds to float, so what is said of sampi_add holds here too. */
+static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+{
+    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    bool tie = false;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
+        tie |= !(fabs(to - rounded) < half);
+        moved[i % 2] += rounded - from;
+    }
+    double all = moved[0] + moved[1];
+    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)(x[i] - mean);
+        sum = (float)((double)sum + sampi_round(d * d));
+    }
+    return sum;
+}
+
+/* Two passes over the unmasked, tile by tile. The floor stays with the row: what is below is masked, not dropped. */
+static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
+{
+    float x[SAMPI_TILE + 16], sum = 0.0f, squares = 0.0f, mean = 0.0f, count = 0.0f;
+    int32_t id[SAMPI_TILE + 16];
+    sampi_pieces it;
+    if (row->divided) return SAMPI_DECLINED;
+    if (row->n < 2) return SAMP_OK;
+    for (int pass = 0; pass < 2; pass++) {
+        for (sampi_start(&it, row); sampi_next_piece(&it);)
+            for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
+                n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                if (pass)
+                    squares = sampi_llama_squares(x, n, mean, squares);
+                else
+                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+            }
+        mean = sum / count;
+    }
+    float sigma = (float)sqrt((double)(squares / count));
+    float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
+    if (floor > -FLT_MAX) row->floor = floor;
+    return SAMP_OK;
+}
+
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (!sampi_is_full(row)) return false;
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        if (row->cur.size > row->n / 4) return false;
+        sums->max = row->cur.data[0].logit;
+        (void)sampi_llama_exps(row, row, sums->max);
+        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
+    }
+    return false;
+}
+
+/* What is dropped is masked in the row, which counts as sorted from now on. */
+static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums;
+    if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    const samp_token_data *d = row->cur.data;
+    size_t above = 0;
+    while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
+    if (above == row->cur.size || row->divided || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
+        sampi_add_change(row, d[i].id, -INFINITY);
+    row->by_order = true;
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
+   in order is looked at from its head on: i of row->cur. */
+static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
+{
+    const double *tile = (const double *)(const void *)row->work->sum;
+    const float *e = sampi_llama_e(row);
+    double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
+    size_t at = 0;
+    if (!row->by_order) {
+        while (at + SAMPI_TILE < row->n && run + *tile < want) run += *tile++, at += SAMPI_TILE;
+        for (; at < row->n && run < want; at++) before = run, run += (double)e[at];
+    } else {
+        sampi_row sorted = *row;
+        float max = sampi_row_max(row);
+        sorted.divided = false;
+        sorted.r = 1.0f;
+        sampi_llama_head(&sorted, 1024);
+        if (sorted.cur.size > row->n / 4) return false;
+        row->cur = sorted.cur;
+        if (row->divided) sampi_llama_scale(&row->cur, row->r);
+        for (; at < row->cur.size && run < want; at++)
+            before = run, run += (double)expf(row->cur.data[at].logit - max);
+    }
+    *i = at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
+/* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
+   term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
+   nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
+static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+{
+    double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
+    float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
+    size_t t = 0, at = 0, n;
+    sampi_pieces it;
+    if (row->by_order || !(fabsf(max) < 1000.0f)) return false;
+    for (sampi_start(&it, row); sampi_next_piece(&it);)
+        for (at = 0; at < it.n; at += SAMPI_TILE, t++) {
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            row->k->sweep(it.x + at, n, r, max, &tile[t], &d);
+            z += tile[t];
+            s += d;
+        }
+    double want = u * z, off = z * (5e-6 + 4e-7 * fabs((double)max)) + 1e-6 * s;
+    for (t = 0; t + 1 < sampi_n_tiles(row->n) && run + tile[t] < want;) run += tile[t++];
+    sampi_piece_at(&it, t * SAMPI_TILE);
+    n = it.n < SAMPI_TILE ? it.n : SAMPI_TILE;
+    (void)row->expf(it.x, n, row->divided ? row->r : 1.0f, max, e);
+    for (at = 0; at < n && run < want; at++) before = run, run += (double)e[at];
+    *i = t * SAMPI_TILE + at - 1;
+    return at > 0 && before < want - off && run >= want + off;
+}
+
+static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
+{
+    bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    size_t i;
+    if (u == 0.0 && first_is_masked) return SAMP_E_EMPTY; /* the first one reaches it */
+    if (row->floor > -FLT_MAX) sampi_gather(row, row->floor);
+    float max = sampi_row_max(row);
+    if (sampi_llama_guess(row, max, u, &i)) {
+        row->token = sampi_id_at(row, i);
+        return SAMP_OK;
+    }
+    double sum = sampi_llama_exps(row, row, max);
+    if (sampi_llama_find(row, sum, u, (double)row->n * SAMPI_SUM_DOUBT, &i)) {
+        row->token = row->by_order ? row->cur.data[i].id : sampi_id_at(row, i);
+    } else {
+        row->perf->n_exact++;
+        sampi_llama_array(row, row->by_order);
+        sampi_llama_choose(&row->cur, u);
+        row->token = row->cur.data[row->cur.selected].id;
+    }
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
+   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
+   is not known. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+{
+    const samp_token_data_array *cur = &row->cur;
+    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
+    float x[SAMPI_TILE];
+    double m = 0.0, w = 0.0, over = 0.0;
+    size_t ties = 0, n;
+    for (size_t at = 0; at < row->n; at += n) {
+        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        for (size_t i = 0; i < n; i++) {
+            float p = e[at + i] / sums->sum;
+            x[i] = p < least ? 0.0f : sampi_llama_share(p);
+        }
+        ties += row->k->rise(x, n, entropy, &m, &w);
+    }
+    for (size_t i = 0; i < cur->size; i++) {
+        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
+        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
+    }
+    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+}
+
+/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
+static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row by_score = *row;
+    samp_token_data_array *cur = &row->cur;
+    float *x = row->work->x;
+    int32_t *id = row->work->id;
+    if (!sampi_is_full(row)) return SAMPI_DECLINED;
+    sampi_llama_array(row, true);
+    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
+    float entropy = sampi_llama_entropy(cur);
+    for (size_t i = 0; i < row->n; i++) {
+        id[i] = cur->data[i].id;
+        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
+    }
+    sampi_set_tokens(&by_score, x, id, row->n);
+    *cur = sampi_sorted_array(&by_score);
+    for (size_t i = 0; i < row->n; i++) {
+        samp_token_data *d = &cur->data[i];
+        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
+        d->p = sampi_llama_p(&sums, d->logit);
+    }
+    cur->sorted = false;
+    sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+    return SAMP_OK;
+}
+
+/* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
+   entropy, less typical too. */
+static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
+{
+    sampi_llama_sums sums;
+    samp_token_data_array *cur = &row->cur;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        size_t size = cur->size;
+        if (size > row->n / 4) break;
+        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+        sampi_llama_sort_by_score(cur, &sums, entropy);
+        sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
+        float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+        if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
+    }
+    return sampi_llama_typical_of_all(row, s);
+}
+
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
+{
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+#endif
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
+/* sampi_llama_discrete, of p = e / sum. */
+static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
+{
+    double all = 0.0, run = 0.0;
+    size_t i = 0;
+    for (size_t j = 0; j < n; j++) all += (double)(e[j] / sum);
+    for (; i + 1 < n; i++) {
+        run += (double)(e[i] / sum) / all;
+        if (run >= u) break;
+    }
+    return i;
+}
+
+/* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
+static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
+{
+    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    bool adapts = !(s->u.adaptive.target < 0.0f);
+    size_t i;
+    if (row->n < 2) return SAMPI_DECLINED;
+    double total = sampi_llama_exps(row, row, max);
+    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    float sum = sums.sum;
+    if (adapts) {
+        sampi_row adapted = *row;
+        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        bool is_full = sampi_is_full(row);
+        for (i = 0; i < row->n && !is_full; i++)
+            if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
+        sampi_set_tokens(&adapted, e, NULL, row->n);
+        (void)sampi_scan(&adapted);
+        total = sampi_llama_exps(row, &adapted, adapted.top);
+        sum = sampi_add(row->k, e, row->n, 0.0f);
+    }
+    double u = sampi_mt_double(sampi_mt_of(s));
+    if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
+        row->perf->n_exact++;
+        i = sampi_llama_discrete_of(e, row->n, sum, u);
+    }
+    float l = sampi_logit_of(row, sampi_present(row, i));
+    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    row->token = (samp_token)i;
+    if (adapts) {
+        s->now.pending = row->token;
+        s->now.pending_p = sampi_llama_p(&sums, l);
+    }
+    return SAMP_OK;
+}
+
+/* The smallest logit within mu, at or below the last one of the head, which is. */
+static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_sampler *s, const sampi_llama_sums *sums)
+{
+    int32_t lo = sampi_key(-FLT_MAX) - 1, hi = sampi_key(row->cur.data[row->cur.size - 1].logit);
+    while ((int64_t)hi - lo > 1) {
+        int32_t middle = sampi_middle(lo, hi);
+        if (sampi_llama_is_within(s, sums, sampi_unkey(middle)))
+            hi = middle;
+        else
+            lo = middle;
+    }
+    return sampi_unkey(hi);
+}
+
+/* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
+   sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
+static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums, double total)
+{
+    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    samp_token_data *d = row->cur.data;
+    size_t i = 0;
+    for (size_t j = 0; j < row->cur.size; j++) {
+        d[j].p = sampi_llama_p(sums, d[j].logit);
+        head += (double)d[j].p;
+        head_e += (double)expf(d[j].logit - sums->max);
+    }
+    double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
+    double off = rest * (1.0 / (1 << 23)) + 1e-15 * (double)row->n;
+    for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
+    if (i == 0 || !(before < want - off && run >= want + off)) return SAMPI_DECLINED;
+    row->token = d[i - 1].id;
+    sampi_llama_follow(s, d[i - 1].p);
+    row->cur.data = NULL;
+    return SAMP_OK;
+}
+
+/* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
+static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
+{
+    bool v1 = s->kind == SAMPI_MIROSTAT;
+    sampi_llama_sums sums;
+    sampi_row part = *row;
+    if ((v1 && s->u.mirostat.m > 512) || row->divided) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
+    if (keep < row->cur.size) {
+        row->cur.size = keep;
+        (void)sampi_llama_mirostat_select(s, &row->cur);
+        row->token = row->cur.data[row->cur.selected].id;
+        row->cur.data = NULL;
+        return SAMP_OK;
+    }
+    if (!v1)
+        sampi_gather(&part, sampi_llama_floor(row, s, &sums));
+    else
+        sampi_keep_first(&part, keep < row->n ? keep : row->n);
+    double total = sampi_llama_exps(row, &part, sums.max);
+    size_t n = part.n;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    return sampi_llama_mirostat_draw(row, s, &sums, total);
+}
+
 /* ---- the plan ---- */
 
-/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not in the canonical
+/* All members of a chain, of chains in it too, in order: how many; -1: more than SAMPI_PLAN, or not all in one
    arithmetic. These go step by step. */
 #define SAMPI_PLAN 256
 
@@ -7871,7 +9615,7 @@ static int sampi_members(sampi_sampler *s, sampi_sampler **member, int n)
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && n >= 0; i++)
         n = sampi_members(s->u.chain.item[i], member, n);
     if (n < 0 || sampi_is_chain(s)) return n;
-    if (n == SAMPI_PLAN || s->rng != SAMP_RNG_PHILOX) return -1;
+    if (n == SAMPI_PLAN || (n > 0 && s->rng != member[0]->rng)) return -1;
     member[n] = s;
     return n + 1;
 }
@@ -7974,7 +9718,7 @@ static int sampi_accept_selected(const sampi_job *job, samp_token_data_array *cu
 typedef struct sampi_plan {
     sampi_sampler *member[SAMPI_PLAN]; /* [n_members], of chains in the chain too, in order */
     sampi_sampler *list[SAMPI_PLAN];   /* [n] those of them to be done */
-    int n_members;                     /* -1: more than SAMPI_PLAN, or some under MT19937; these go step by step */
+    int n_members;                     /* -1: sampi_members has none; these go step by step */
     int n;
     bool whole; /* list goes from the logits to a token */
 } sampi_plan;
@@ -8043,10 +9787,9 @@ static int sampi_apply_members(const sampi_job *job, sampi_sampler *const *membe
                                samp_token_data_array *cur, const uint32_t *ordinal);
 
 /* The rest of a draw, members from .. n, over an array. */
-static int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
-                                 samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
+static SAMPI_COLD int sampi_finish_by_steps(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                            samp_token_data_array *cur, const uint32_t *ordinal, samp_token *token)
 {
-    job->s->perf.n_steps++;
     int status = sampi_apply_members(job, member, from, n, cur, ordinal);
     if (!status) status = sampi_check_selected(cur);
     return status ? status : sampi_accept_selected(job, cur, token);
@@ -8069,7 +9812,57 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
     samp_token_data_array cur = sampi_row_array(row);
     if (sorted) sampi_sort_all(&cur);
     sampi_save_state(s);
+    s->perf.n_steps++;
     return sampi_end_draw(s, sampi_finish_by_steps(job, plan->member, known, plan->n_members, &cur, ordinal, token));
+}
+
+/* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
+   nothing. */
+static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
+{
+    const sampi_traits *traits = sampi_traits_of(member->kind);
+    sampi_mt before;
+    if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
+    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
+        return SAMPI_DECLINED;
+    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
+        return SAMPI_DECLINED;
+    if (sampi_has_mt(member)) before = *sampi_mt_of(member);
+    int status = traits->fast_llama(row, member);
+    if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
+    return status;
+}
+
+/* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
+static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
+    uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    sampi_sampler *s = job->s, *member[SAMPI_PLAN];
+    int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
+    if (status) return status;
+    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    sampi_save_state(s);
+    for (int j = 0; j < plan->n_members; j++)
+        if (!plan->member[j]->off) member[n++] = plan->member[j];
+    while (!row->cur.data && row->token < 0 && !status) {
+        status = sampi_run_llama(row, member[i], i + 1 == n && !job->logprobs);
+        if (!status) i++;
+    }
+    if (status == SAMPI_DECLINED) {
+        bool sorts = row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || sorts);
+        s->perf.n_steps++;
+        status = SAMP_OK;
+    }
+    errno = before; /* libm's functions set it on underflow */
+    if (!status && row->cur.data) status = sampi_check(&row->cur);
+    if (!status && row->cur.data) {
+        status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
+    } else if (!status) {
+        *token = row->token;
+        if (job->accept) status = samp_accept(&s->base, *token);
+    }
+    return sampi_end_draw(s, status);
 }
 
 /* One whole draw. SAMPI_DECLINED before anything has changed, or a status. */
@@ -8081,6 +9874,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan plan;
     int i = 0, status;
     sampi_plan_chain(&plan, s);
+    if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
+        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -8090,6 +9885,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     if (status == SAMPI_DECLINED) { /* by list [i]: the row becomes an array */
         if (row.floor > -FLT_MAX) sampi_compact(&row);
         samp_token_data_array cur = sampi_row_array(&row);
+        s->perf.n_steps++;
         status = sampi_finish_by_steps(job, plan.list, i, plan.n, &cur, ordinal, token);
     } else if (!status) {
         *token = row.token;
@@ -8184,7 +9980,10 @@ static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
     int status = sampi_draw_fast(job, &token);
-    if (status == SAMPI_DECLINED) status = sampi_draw_by_steps(job, &token);
+    if (status == SAMPI_DECLINED) {
+        job->s->perf.n_steps++;
+        status = sampi_draw_by_steps(job, &token);
+    }
     return status ? status : token;
 }
 
@@ -8315,15 +10114,8 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
         float x = order->score ? -(float)order->score(order, &d[i]) : d[i].logit;
         from[i] = (uint64_t)((uint32_t)INT32_MAX - (uint32_t)sampi_key(x)) << 32 | i;
     }
-    for (int shift = 32; shift < 64; shift += 11) {
-        uint32_t start[2049] = { 0 };
-        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
-        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
-        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
-        uint64_t *swap = from;
-        from = to;
-        to = swap;
-    }
+    sampi_sort_keys(from, to, n);
+    from = to; /* where they are now */
     samp_token_data *sorted = (samp_token_data *)(void *)work->w;
     for (size_t i = 0; i < n; i++) sorted[i] = d[(uint32_t)from[i]];
     memcpy(d, sorted, n * sizeof *d);
@@ -8368,7 +10160,10 @@ static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const 
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        row->k->rejoin(d + at, len, l, sums ? p : NULL);
+        for (size_t i = 0; i < len; i++) {
+            d[at + i].logit = l[i];
+            if (sums) d[at + i].p = p[i];
+        }
     }
 }
 
@@ -8390,7 +10185,6 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
-    if (n != cur->size || view->sorts) cur->selected = -1;
     cur->size = n;
     if (view->sorts) sampi_sort_long(&view->order, d, n, row->work);
     cur->sorted = view->sorts && !view->order.score;
@@ -8523,6 +10317,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
+    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
     status = sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
@@ -8563,6 +10358,14 @@ static SAMPI_COLD int sampi_apply_members(const sampi_job *job, sampi_sampler *c
     return status;
 }
 
+/* Alone, these take less time by their steps than by a view; those that look for tokens where most are at their ids. */
+static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_token_data_array *cur)
+{
+    const unsigned kinds = 1u << SAMPI_LOGIT_BIAS | 1u << SAMPI_PENALTIES | 1u << SAMPI_DRY;
+    bool is_dense = (size_t)cur->data[cur->size - 1].id == cur->size - 1;
+    return !s->off && (s->kind == SAMPI_TEMP || (is_dense && kinds >> s->kind & 1));
+}
+
 /* As in the steps, the array is checked before anything is counted as an edit or written. */
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
@@ -8572,12 +10375,13 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
-    status = sampi_open_view(&view);
+    bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     sampi_edited(s);
     sampi_save_state(s);
-    status = sampi_view_walk(&view, s);
+    status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
     return sampi_end_draw(s, status);
 }
@@ -8616,7 +10420,7 @@ static int sampi_check_draft(const samp_draft *draft, size_t n_vocab, samp_verif
 
 /* Hand a row of the draft, or NULL, to all samplers of a chain; false if one of them has another random source: the
    ratio test knows Philox only. */
-static bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
+static SAMPI_COLD bool sampi_set_draft(sampi_sampler *s, const sampi_draft *draft)
 {
     bool philox = s->rng == SAMP_RNG_PHILOX;
     int32_t n = sampi_is_chain(s) ? s->u.chain.n : 0;
@@ -8830,14 +10634,6 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
    What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
-   0 counts. */
-static void sampi_mix(uint64_t *hash, uint64_t x)
-{
-    uint64_t pair[2] = { *hash, x };
-    *hash = sampi_checksum(pair, sizeof pair);
-}
-
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
@@ -8855,6 +10651,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
                 case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
                 case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+                case SAMPI_WORD: break;
             }
         }
 }
@@ -8991,30 +10788,12 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
    of fields; a kind with nothing to tell has no hook. */
 
-/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
-static SAMPI_COLD void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
-{
-    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
-        child += child + 1 < n && list[child].token < list[child + 1].token;
-        if (list[root].token >= list[child].token) return;
-        sampi_count t = list[root];
-        list[root] = list[child];
-        list[child] = t;
-    }
-}
-
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        sampi_count t = list[0];
-        list[0] = list[i];
-        list[i] = t;
-        sampi_count_sift(list, 0, i);
-    }
+    sampi_count_sort(list, n);
     for (uint32_t i = 0; i < n; i++) {
         if (kept && list[kept - 1].token == list[i].token)
             list[kept - 1].count++;
@@ -9033,10 +10812,13 @@ static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
 
-/* The window is all that dry has: its lists are made for each draw. */
-static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
@@ -9197,8 +10979,8 @@ static const sampi_hooks SAMPI_CHAIN_HOOKS = {
 static const sampi_traits *sampi_traits_of(sampi_kind kind)
 {
     static const sampi_traits traits[SAMPI_N_KINDS] = {
-#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast)                      \
-    { name, draws, letter, step, flags, hooks, apply, llama, fast },
+#define SAMPI_KIND_TRAITS(id, name, draws, letter, step, flags, off, hooks, apply, llama, fast, fast_llama)          \
+    { name, draws, letter, step, flags, hooks, apply, llama, fast, fast_llama },
         SAMPI_KINDS(SAMPI_KIND_TRAITS)
 #undef SAMPI_KIND_TRAITS
     };
@@ -9522,7 +11304,8 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
 }
 
 /* The only allocation of the operator: a record of what was described. */
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
+                                                                  int *status)
 {
     samp_random_sample *op = NULL;
     int bad = sampi_op_check_description(result, probs, n);
@@ -9570,6 +11353,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (!status) status = sampi_use_status();
     if (status) return status;
 
     sampi_op_layout at = sampi_op_layout_of(op);
@@ -9880,7 +11664,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = __builtin_ctzll(*set);
+    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }
@@ -10271,8 +12055,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }
@@ -10368,7 +12152,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 }
 
 /* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+   Words of 32 bits, least significant byte first, and so is everything else:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -10427,19 +12211,38 @@ SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
-static void sampi_kv_write(char **to, const void *from, size_t n)
+/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
+   samp_kv_state_save. */
+static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
-    memcpy(*to, from, n);
+    x = sampi_little(x);
+    memcpy(*to, &x, n);
     *to += n;
 }
 
-/* Word i of a state, which need not be aligned. */
-static uint32_t sampi_kv_word(const char *bytes, size_t i)
+/* n bytes of a state, at any address. */
+static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
-    uint32_t x;
-    memcpy(&x, bytes + 4 * i, 4);
-    return x;
+    uint64_t x = 0;
+    memcpy(&x, bytes, n);
+    return sampi_little(x);
+}
+
+/* Word i of a state. */
+static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
+
+/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
+{
+    size_t width = sampi_kv_width(rows->half);
+    for (size_t i = 0; SAMPI_BIG_ENDIAN && i < rows->n; i++) {
+        char *p = rows->data + cell * rows->stride + i * rows->step;
+        for (size_t k = 0; k < width / 2; k++) {
+            char first = p[k];
+            p[k] = p[width - 1 - k];
+            p[width - 1 - k] = first;
+        }
+    }
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
@@ -10464,25 +12267,24 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     uint32_t n = sampi_kv_count(cache, seq);
     if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
-        uint32_t field = sampi_kv_field(kv, i);
-        sampi_kv_write(&to, &field, 4);
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) sampi_kv_write(&to, sampi_kv_field(kv, i), 4);
+    sampi_kv_write(&to, n, 4);
+    for (uint32_t i = 0; i < cache->size; i++) {
+        if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].pos, 4);
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].delta, 4);
     }
-    sampi_kv_write(&to, &n, 4);
-    for (uint32_t i = 0; i < cache->size; i++)
-        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
         size_t written = 0;
         for (uint32_t i = 0; i < cache->size; i++) {
             if (!sampi_kv_has(&cache->cells[i], seq)) continue;
             sampi_kv_copy(&packed, written, &kv->rows[k], i);
-            written++;
+            sampi_kv_little(&packed, written++);
         }
         to += n * packed.stride;
     }
-    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
-    sampi_kv_write(&to, &sum, 8);
+    sampi_kv_write(&to, sampi_checksum(bytes, (size_t)(to - (char *)bytes)), 8);
     return SAMP_OK;
 }
 
@@ -10491,14 +12293,12 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
-    uint64_t sum;
     if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
     for (size_t i = 0; i < fields; i++)
         if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
     *n = sampi_kv_word(bytes, fields);
     if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
-    memcpy(&sum, bytes + size - 8, 8);
-    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    if (sampi_kv_number(bytes + size - 8, 8) != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
     for (uint32_t i = 0; i < *n; i++) {
         int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
         int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
@@ -10527,6 +12327,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
         sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        sampi_kv_little(&kv->rows[k], cell);
         data += n * packed.stride;
     }
     c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
@@ -10558,6 +12359,197 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 }
 
 #endif /* SAMPLING_KV_DECLARED */
+
+/* =============================================================================================== >>llama_cpp
+   Chains in a llama.cpp program (SAMPLING_LLAMA). In: llama.cpp's contexts, vocabularies and arrays. Out: tokens, or an
+   object that its functions take for a sampler of their own. All of it is calls of the public functions above.
+
+   llama.cpp's functions are declared here under other names, bound to theirs by the name that the linker sees, so that
+   nothing clashes with llama.h, and no struct of its is needed: an array of candidates has our layout.
+
+   The one thing to know: llama.cpp deletes a sampler as a C++ object, so llama.cpp has to make it. */
+#ifdef SAMPLING_LLAMA_DECLARED
+
+/* What follows the declaration of `name` under our name. A program that finds llama.cpp's functions at run time defines
+   it as nothing, and samp_llama_fn_... itself. */
+#ifndef SAMP_LLAMA_SYMBOL
+#define SAMPI_LABEL(prefix)     #prefix
+#define SAMPI_LABEL_OF(prefix)  SAMPI_LABEL(prefix) /* what the macro stands for */
+#define SAMP_LLAMA_SYMBOL(name) __asm__(SAMPI_LABEL_OF(__USER_LABEL_PREFIX__) #name)
+#endif
+
+struct llama_model;
+
+/* The interface, of which three layouts are in use: six functions, those and four for the device's graph, and those
+   and two more. What a version does not know it does not read, and each takes NULL for "can't do that". */
+typedef struct samp_llama_i {
+    const char *(*name)(const struct llama_sampler *);
+    void (*accept)(struct llama_sampler *, samp_token);
+    void (*apply)(struct llama_sampler *, samp_token_data_array *);
+    void (*reset)(struct llama_sampler *);
+    struct llama_sampler *(*clone)(const struct llama_sampler *);
+    void (*free)(struct llama_sampler *);
+    void (*device[6])(void);
+} samp_llama_i;
+
+/* llama.cpp's sampler; ctx is ours, here the chain. */
+typedef struct samp_llama_object {
+    const samp_llama_i *iface;
+    void *ctx;
+} samp_llama_object;
+
+/* clang-format off */
+#ifdef __cplusplus
+extern "C" {
+#endif
+struct llama_sampler *samp_llama_fn_init(const samp_llama_i *, void *) SAMP_LLAMA_SYMBOL(llama_sampler_init);
+float *samp_llama_fn_logits(struct llama_context *, int32_t) SAMP_LLAMA_SYMBOL(llama_get_logits_ith);
+const struct llama_model *samp_llama_fn_model(const struct llama_context *) SAMP_LLAMA_SYMBOL(llama_get_model);
+const struct llama_vocab *samp_llama_fn_vocab(const struct llama_model *) SAMP_LLAMA_SYMBOL(llama_model_get_vocab);
+int32_t samp_llama_fn_n_vocab(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_n_tokens);
+bool samp_llama_fn_is_eog(const struct llama_vocab *, samp_token) SAMP_LLAMA_SYMBOL(llama_vocab_is_eog);
+samp_token samp_llama_fn_eos(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_eos);
+samp_token samp_llama_fn_eot(const struct llama_vocab *) SAMP_LLAMA_SYMBOL(llama_vocab_eot);
+int32_t samp_llama_fn_piece(const struct llama_vocab *, samp_token, char *, int32_t n, int32_t lstrip, bool special)
+    SAMP_LLAMA_SYMBOL(llama_token_to_piece);
+int32_t samp_llama_fn_tokenize(const struct llama_vocab *, const char *, int32_t n_text, samp_token *, int32_t n,
+                               bool add_special, bool parse_special) SAMP_LLAMA_SYMBOL(llama_tokenize);
+#ifdef __cplusplus
+}
+#endif
+/* clang-format on */
+
+SAMP_API samp_token samp_llama_sample(samp_sampler *chain, struct llama_context *ctx, int32_t idx)
+{
+    if (!chain || !ctx) return SAMP_E_NULL;
+    const float *logits = samp_llama_fn_logits(ctx, idx);
+    const struct llama_vocab *vocab = samp_llama_fn_vocab(samp_llama_fn_model(ctx));
+    return samp_sample(chain, logits, (size_t)samp_llama_fn_n_vocab(vocab)); /* no logits: SAMP_E_NULL */
+}
+
+/* ---- the object ----
+   Each function of the interface is one of ours on the chain. Statuses end here, as llama.cpp has none. */
+
+static samp_sampler *sampi_behind(const struct llama_sampler *s)
+{
+    return (samp_sampler *)((const samp_llama_object *)(const void *)s)->ctx;
+}
+
+static const char *sampi_behind_name(const struct llama_sampler *s) { return samp_name(sampi_behind(s)); }
+static void sampi_behind_accept(struct llama_sampler *s, samp_token token) { samp_accept(sampi_behind(s), token); }
+static void sampi_behind_reset(struct llama_sampler *s) { samp_reset(sampi_behind(s)); }
+static void sampi_behind_free(struct llama_sampler *s) { samp_free(sampi_behind(s)); }
+
+/* A refused array may have been half through the chain, and a sampler there may have selected. */
+static void sampi_behind_apply(struct llama_sampler *s, samp_token_data_array *cur)
+{
+    if (samp_apply(sampi_behind(s), cur) != SAMP_OK && cur) cur->selected = -1;
+}
+
+static struct llama_sampler *sampi_behind_clone(const struct llama_sampler *s)
+{
+    samp_sampler *copy = samp_clone(sampi_behind(s));
+    struct llama_sampler *clone = samp_llama_init(copy);
+    if (!clone) samp_free(copy);
+    return clone;
+}
+
+static const samp_llama_i *sampi_llama_iface(void)
+{
+    static const samp_llama_i iface = {
+        sampi_behind_name,
+        sampi_behind_accept,
+        sampi_behind_apply,
+        sampi_behind_reset,
+        sampi_behind_clone,
+        sampi_behind_free,
+        { NULL, NULL, NULL, NULL, NULL, NULL },
+    };
+    return &iface;
+}
+
+SAMP_API struct llama_sampler *samp_llama_init(samp_sampler *chain)
+{
+    return chain && !((sampi_sampler *)chain)->owner ? samp_llama_fn_init(sampi_llama_iface(), chain) : NULL;
+}
+
+SAMP_API samp_sampler *samp_llama_chain(const struct llama_sampler *s)
+{
+    const samp_llama_object *object = (const samp_llama_object *)(const void *)s;
+    return s && object->iface == sampi_llama_iface() ? sampi_behind(s) : NULL;
+}
+
+/* ---- the vocabulary ----
+   One block: the record, where each piece begins, the tokens that end a generation, and the bytes of the pieces. */
+
+typedef struct sampi_llama_vocab {
+    samp_vocab base; /* must be first; user: the llama_vocab */
+    size_t *at;      /* [n_vocab + 1] piece t is bytes [at [t], at [t + 1]) */
+    char *bytes;
+} sampi_llama_vocab;
+
+static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    const sampi_llama_vocab *v = (const sampi_llama_vocab *)vocab;
+    *n_bytes = v->at[token + 1] - v->at[token];
+    return v->bytes + v->at[token];
+}
+
+/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. */
+static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
+                                    int32_t n_max)
+{
+    const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, out, n_max, false, false);
+    if (n >= 0) return n;
+    samp_token *all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
+    if (!all) return 0;
+    n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false);
+    memcpy(out, all, (size_t)(n < n_max ? n : n_max) * sizeof *out);
+    SAMP_FREE(all);
+    return n < n_max ? n : n_max;
+}
+
+/* Twice over the tokens: what room they take, and then what they are. */
+SAMP_API SAMPI_COLD samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab)
+{
+    if (!vocab) return NULL;
+    samp_token n = samp_llama_fn_n_vocab(vocab);
+    size_t n_bytes = 0, n_eog = 0;
+    for (samp_token t = 0; t < n; t++) {
+        n_bytes += (size_t)-samp_llama_fn_piece(vocab, t, NULL, 0, 0, false);
+        n_eog += samp_llama_fn_is_eog(vocab, t);
+    }
+    size_t at = sizeof(sampi_llama_vocab), eog = at + ((size_t)n + 1) * sizeof(size_t);
+    char *block = (char *)SAMP_MALLOC(eog + n_eog * sizeof(samp_token) + n_bytes);
+    if (!block) return NULL;
+    sampi_llama_vocab *v = (sampi_llama_vocab *)(void *)block;
+    samp_token *ends = (samp_token *)(void *)(block + eog);
+    samp_vocab base = { n,     sampi_llama_piece,        sampi_llama_tokenize,    (void *)(uintptr_t)vocab, ends,
+                        n_eog, samp_llama_fn_eos(vocab), samp_llama_fn_eot(vocab) };
+    v->base = base;
+    v->at = (size_t *)(void *)(block + at);
+    v->bytes = block + eog + n_eog * sizeof(samp_token);
+    v->at[0] = 0;
+    for (samp_token t = 0; t < n; t++) {
+        int32_t room = (int32_t)(n_bytes - v->at[t]);
+        v->at[t + 1] = v->at[t] + (size_t)samp_llama_fn_piece(vocab, t, v->bytes + v->at[t], room, 0, false);
+        if (samp_llama_fn_is_eog(vocab, t)) *ends++ = t;
+    }
+    return &v->base;
+}
+
+SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
+
+#endif /* SAMPLING_LLAMA_DECLARED */
+
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

@@ -208,9 +208,9 @@ static int same_tokens(const bench_case *c, bench_peer *p, const bench_rows *row
 /* ==== Timing and the table ============================================================================== */
 
 typedef struct result {
-    bench_series ours, peer, floor;
-    int same, n_same;          /* tokens equal to the peer's, of how many */
-    unsigned long allocations; /* ours, during the timed rounds */
+    bench_series ours, llama, peer, floor; /* llama: ours, under llama.cpp's random source */
+    int same, n_same;                      /* tokens equal to the peer's, of how many */
+    unsigned long allocations;             /* ours, during the timed rounds */
 } result;
 
 typedef struct tally {
@@ -220,8 +220,8 @@ typedef struct tally {
 static void print_heading(const char *logits, size_t n, const bench_floor *floor)
 {
     printf("\n%zu tokens, %s logits, ours: %s; max pass: %s\n", n, logits, bench_isa_now(), floor->pass.name);
-    printf("%-12s %9s %9s %7s %15s %7s %7s %7s %7s %5s\n", "case", "ours us", "peer us", "ratio", "of rounds",
-           "target", "max us", "x max", "target", "same");
+    printf("%-12s %9s %9s %7s %15s %7s %7s %7s %7s %9s %7s %5s\n", "case", "ours us", "peer us", "ratio", "of rounds",
+           "target", "max us", "x max", "target", "llama us", "ratio", "same");
 }
 
 static void print_number(double x, const char *format, int width)
@@ -258,7 +258,11 @@ static void print_line(const char *name, const result *r, const target *t, doubl
     print_number(t->ratio, "%*.1f ", 7);
     printf("%7.2f %7.2f ", bench_median(&r->floor), floor_ratio);
     print_number(t->floor_ratio, "%*.2f ", 7);
+    double llama = bench_median(&r->llama);
+    printf("%9.2f %7.1f ", llama, theirs / llama);
     printf("  %d/%d  %s", r->same, r->n_same, verdict(t, ratio, floor_ratio, sum));
+    if (llama > theirs) printf(", SLOWER THAN THE PEER with its tokens");
+    sum->slower += llama > theirs;
     if (r->allocations) printf(", %lu allocations", r->allocations);
     printf("\n");
     fflush(stdout);
@@ -269,8 +273,10 @@ static void time_case(const bench_case *c, const bench_rows *rows, bench_peer *p
                       const bench_options *o, result *r)
 {
     bench_ours ours = { bench_make_chain(c, rows->n, SAMP_RNG_PHILOX), 0, 0 };
+    bench_ours llama = { bench_make_chain(c, rows->n, SAMP_RNG_MT19937), 0, 0 };
     samp_token *token = bench_alloc((size_t)rows->count * sizeof *token);
     bench_job our_job = { bench_run_ours, &ours, c->rotations }, floor_job = bench_floor_job(floor);
+    bench_job llama_job = { bench_run_ours, &llama, c->rotations };
     bench_job peer_job = { run_peer, p, c->rotations };
     memset(r, 0, sizeof *r);
     bench_verify(c, ours.chain, rows, token, bench_define(ours.chain, rows, token));
@@ -282,11 +288,13 @@ static void time_case(const bench_case *c, const bench_rows *rows, bench_peer *p
         bench_put(&r->ours, bench_round(&our_job, rows, OURS_US));
         r->allocations += bench_allocations - before;
         bench_put(&r->floor, bench_round(&floor_job, rows, FLOOR_US));
+        bench_put(&r->llama, bench_round(&llama_job, rows, PEER_US));
         bench_put(&r->peer, bench_round(&peer_job, rows, PEER_US));
     }
-    if (ours.failed || p->failed) bench_fail("a sample failed while it was timed", c->name);
+    if (ours.failed || llama.failed || p->failed) bench_fail("a sample failed while it was timed", c->name);
     p->api->free(p->chain);
     samp_free(ours.chain);
+    samp_free(llama.chain);
     free(token);
 }
 
@@ -372,7 +380,7 @@ static void run_rows(const bench_options *o, const llama_peer *api, bench_logits
         target t = target_of(c->name, n, kind);
         print_line(c->name, &r, &t, ratio, floor_ratio, sum);
         fprintf(csv, "%s,%zu,%s,%.3f,%.3f,", c->name, n, logits, ours, theirs);
-        fprintf(csv, "%.3f,%.3f\n", ratio, floor_ratio);
+        fprintf(csv, "%.3f,%.3f,%.3f\n", ratio, floor_ratio, bench_median(&r.llama));
     }
     free(peer.data);
     free(rows.data);
@@ -478,7 +486,7 @@ int main(int argc, char **argv)
     const char *sizes = o.sizes ? o.sizes : "128256", *csv_path = o.csv ? o.csv : "build/bench_peer.csv";
     FILE *csv = fopen(csv_path, "w");
     if (!csv) bench_fail("cannot write", csv_path);
-    fputs("case,n_vocab,logits,ours_us,peer_us,ratio,floor_ratio\n", csv);
+    fputs("case,n_vocab,logits,ours_us,peer_us,ratio,floor_ratio,llama_us\n", csv);
     bench_print_machine(&o, bench_ghz());
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)

@@ -22,7 +22,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef _WIN32 /* windows.h defines small, near and far */
+__declspec(dllimport) void *__stdcall VirtualAlloc(void *, size_t, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall VirtualProtect(void *, size_t, unsigned long, unsigned long *);
+__declspec(dllimport) int __stdcall VirtualFree(void *, size_t, unsigned long);
+#else
 #include <sys/mman.h>
+#endif
 
 #include "floats.h"
 #include "source.h"
@@ -80,17 +86,30 @@ typedef struct shelf {
     size_t size; /* without the guards */
 } shelf;
 
+/* n bytes to read and write, or NULL; then some of them to be left alone; and back. */
+#ifdef _WIN32
+static void *pages_make(size_t n) { return VirtualAlloc(NULL, n, 0x3000, 4); }
+static bool pages_guard(void *at, size_t n) { return VirtualProtect(at, n, 1, &(unsigned long){ 0 }) != 0; }
+static void pages_free(void *at, size_t n) { (void)n, VirtualFree(at, 0, 0x8000); }
+#else
+static void *pages_make(size_t n)
+{
+    void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+static bool pages_guard(void *at, size_t n) { return mprotect(at, n, PROT_NONE) == 0; }
+static void pages_free(void *at, size_t n) { munmap(at, n); }
+#endif
+
 static bool shelf_make(shelf *h, size_t n_floats)
 {
     size_t need = (n_floats + 3 * SHELF_MARGIN) * sizeof(float);
     h->size = (need + SHELF_PAGE - 1) / SHELF_PAGE * SHELF_PAGE;
-    h->map = (char *)mmap(NULL, h->size + 2 * SHELF_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (h->map == MAP_FAILED) return false;
-    return !mprotect(h->map, SHELF_PAGE, PROT_NONE) &&
-           !mprotect(h->map + SHELF_PAGE + h->size, SHELF_PAGE, PROT_NONE);
+    h->map = (char *)pages_make(h->size + 2 * SHELF_PAGE);
+    return h->map && pages_guard(h->map, SHELF_PAGE) && pages_guard(h->map + SHELF_PAGE + h->size, SHELF_PAGE);
 }
 
-static void shelf_free(shelf *h) { munmap(h->map, h->size + 2 * SHELF_PAGE); }
+static void shelf_free(shelf *h) { pages_free(h->map, h->size + 2 * SHELF_PAGE); }
 
 /* A row on the shelf. */
 typedef struct placed {
@@ -645,7 +664,7 @@ static samp_sampler *make_chain(source *s, size_t n)
     else
         chain = make_wild_chain(s, n, 0);
     if (percent(s, 1)) samp_chain_add(chain, samp_init_top_p(2.0f, 0)); /* a chain that carries an error */
-    if (percent(s, 4)) samp_set_rng(chain, SAMP_RNG_MT19937);
+    if (percent(s, 30)) samp_set_rng(chain, SAMP_RNG_MT19937);
     return chain;
 }
 

@@ -40,8 +40,23 @@ cat > "$dir/late.c" <<'EOF'
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 EOF
+sed 's/SAMPLING_KV/SAMPLING_LLAMA/' "$dir/late.c" > "$dir/late_llama.c"
+cat > "$dir/llama.c" <<'EOF'
+#define SAMPLING_LLAMA
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
+#include "sampling.h"
+EOF
+cat > "$dir/types.c" <<'EOF'
+#define SAMPLING_STATIC
+#include "sampling_gpu.h"
+#include "sampling.h"
+int types(const samp_params *params, samp_sampler *chain);
+int types(const samp_params *params, samp_sampler *chain) { return params->top_k + (chain == NULL) + SAMP_E_NULL; }
+EOF
 cat > "$dir/static.c" <<'EOF'
 #define SAMPLING_STATIC
+#include "sampling.h"
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 int one(void);
@@ -60,8 +75,11 @@ sed 's/int one(void);/extern "C" int one(void);/' "$dir/one.c" > "$dir/one.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/two.c" > "$dir/two.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/static.c" > "$dir/static.cpp"
 cp "$dir/gpu.c" "$dir/gpu.cpp"
+cp "$dir/types.c" "$dir/types.cpp"
 cp "$dir/only.c" "$dir/only.cpp"
 cp "$dir/late.c" "$dir/late.cpp"
+cp "$dir/late_llama.c" "$dir/late_llama.cpp"
+cp "$dir/llama.c" "$dir/llama.cpp"
 
 warn="-Wall -Wextra -Wpedantic -Wshadow -Wundef -Wvla -Werror -I."
 build() { # compiler, standard, suffix, optimisation, further flags
@@ -72,6 +90,8 @@ build() { # compiler, standard, suffix, optimisation, further flags
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/only.$3" -o "$dir/only.o"
     # shellcheck disable=SC2086
+    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/types.$3" -o "$dir/types.o"
+    # shellcheck disable=SC2086
     "$1" $4 "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
     "$dir/run"
     # shellcheck disable=SC2086
@@ -81,9 +101,16 @@ build() { # compiler, standard, suffix, optimisation, further flags
 }
 
 n=0
-errors() { # compiler, standard, suffix: a cache that comes too late is one error, not hundreds
-    "$1" -std="$2" -I. -fsyntax-only "$dir/late.$3" 2> "$dir/late.txt" && { echo "compile: late.$3 compiles" >&2; exit 1; }
-    [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
+errors() { # compiler, standard, suffix: an optional part that comes too late is one error, not hundreds
+    for late in late late_llama; do
+        "$1" -std="$2" -I. -fsyntax-only "$dir/$late.$3" 2> "$dir/late.txt" && { echo "compile: $late.$3 compiles" >&2; exit 1; }
+        [ "$(grep -c 'error:' "$dir/late.txt")" = 1 ] || { grep 'error:' "$dir/late.txt" | head -3 >&2; exit 1; }
+    done
+}
+llama() { # compiler, standard, suffix, optimisation: there is no libllama to link with
+    # shellcheck disable=SC2086
+    "$1" -std="$2" $warn $4 -c "$dir/llama.$3" -o "$dir/llama.o"
+    n=$((n + 1))
 }
 hidden() { # compiler, standard, suffix: what is public is exported where the rule is to hide
     "$1" -std="$2" -I. -O1 -fPIC -shared -fvisibility=hidden "$dir/one.$3" -o "$dir/hidden.so" -lm
@@ -98,6 +125,8 @@ if [ "${2:-}" = quick ]; then
     hidden "$CXX" c++11 cpp
     build "$CC" c11 c -O1
     build "$CXX" c++11 cpp -O1
+    llama "$CC" c11 c -O0
+    llama "$CXX" c++11 cpp -O0
     echo "compile: both headers as C11 ($CC) and C++11 ($CXX) without a warning; make test-compile tries more"
     exit 0
 fi
@@ -111,6 +140,8 @@ for c in $COMPILERS; do
     for opt in -O0 "-O3 -march=native"; do
         build "$c" c11 c "$opt" -DSAMPLING_KV
         build "$cxx" c++11 cpp "$opt" -DSAMPLING_KV
+        llama "$c" c11 c "$opt"
+        llama "$cxx" c++11 cpp "$opt"
     done
     for bad in -ffast-math -Ofast -ffinite-math-only; do
         if "$c" -std=c11 $bad -I. -c "$dir/one.c" -o "$dir/bad.o" 2> "$dir/bad.log"; then

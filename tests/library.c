@@ -5,10 +5,12 @@
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
 #include "inside.h"
+#define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
 uint64_t (*inside_clock)(void);
+_Thread_local size_t inside_steps;
 
 float inside_mu(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.mu; }
 bool inside_drafts(const samp_sampler *s) { return ((const sampi_sampler *)s)->draft != NULL; }

@@ -52,16 +52,12 @@ fast|generic|V(trunc)|what is far is not marked|s/0x80000000u/0u/
 fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
-fast|scalar|sampi_rejoin_scalar|the first p stays|s/if (p) d/if (p \&\& i) d/
 fast|avx2|V(split)|no look at ids|s/bad |= .*;//
 fast|avx512|V(behind)|only the ids before are looked at|s/(__m512i)b, (__m512i)a/(__m512i)a, (__m512i)a/
 fast|avx2|V(deal)|logits out of order|s/\* 3 + /* 5 + /
-fast|avx512|V(undeal)|logits in other places|s/: 11/: 3/
 fast|avx2|V(third)|the lanes beside|s/48 - r/49 - r/
 fast|avx512|V(third)|the lanes beside|s/r + 48/r + 47/
 fast|avx512|V(field)|a vector for another|s/w - SAMPI_W)/w + SAMPI_W)/
-fast|avx2|V(rejoin)|p where the logit is|s/V(third)(2 - /V(third)(1 - /
-fast|avx512|V(rejoin)|the tail with p of the start|s/p + i : NULL/p : NULL/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/

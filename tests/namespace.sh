@@ -1,6 +1,7 @@
 #!/bin/sh
 # Symbols exported by the implementation begin with samp_, macros left behind with SAMP; the cache's are there only with
-# SAMPLING_KV, and it alone needs sines. Usage: namespace.sh DIR
+# SAMPLING_KV, and it alone needs sines; SAMPLING_LLAMA alone needs llama.cpp. What can be written to is what the
+# headers' openings name. Usage: namespace.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -10,20 +11,35 @@ printf '#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
 libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
-for kv in "" -DSAMPLING_KV; do
+# Object, then the globals that may be there: gcc numbers those of functions, and its names for OpenMP begin with a dot.
+writable() {
+    object=$1
+    shift
+    nm "$object" | awk '$2 ~ /^[BbDdCcGgSs]$/ { print $3 }' | grep -v '^\.' | sed 's/\.[0-9]*$//; s/.*\.//' | sort > "$dir/globals"
+    printf '%s\n' "$@" | sort > "$dir/named"
+    if ! diff "$dir/named" "$dir/globals" >&2; then echo "namespace: other globals than the headers name" >&2; exit 1; fi
+}
+for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA; do
+    # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -O1 $kv -I. -c "$dir/all.c" -o "$dir/all.o"
+    "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
+    writable "$dir/all.o" last sampi_chosen
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -O1 $kv -I. -c "$dir/static.c" -o "$dir/static.o"
-    nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$kv"
-    [ "$(wc -l < "$dir/symbols$kv")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
-    if grep -v '^samp_' "$dir/symbols$kv"; then echo "namespace: exported without samp_" >&2; exit 1; fi
+    "$CC" -std=c11 -O1 $part -I. -c "$dir/static.c" -o "$dir/static.o"
+    nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$part"
+    [ "$(wc -l < "$dir/symbols$part")" -ge 40 ] || { echo "namespace: symbols are missing" >&2; exit 1; }
+    if grep -v '^samp_' "$dir/symbols$part"; then echo "namespace: exported without samp_" >&2; exit 1; fi
     if nm -g --defined-only "$dir/static.o" | grep .; then echo "namespace: SAMPLING_STATIC exports" >&2; exit 1; fi
-    undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc${kv:+|sincos|sin|cos}" || true)
+    case $part in *KV) more='|sincos|sin|cos' ;; *LLAMA) more='|llama_\w+' ;; *) more= ;; esac
+    undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc$more" || true)
     if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 done
-if grep '^samp_kv' "$dir/symbols"; then echo "namespace: the cache without SAMPLING_KV" >&2; exit 1; fi
-grep -q '^samp_kv' "$dir/symbols-DSAMPLING_KV" || { echo "namespace: no cache with SAMPLING_KV" >&2; exit 1; }
+"$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
+writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters
+if grep -E '^samp_(kv|llama)' "$dir/symbols"; then echo "namespace: optional parts that were not asked for" >&2; exit 1; fi
+for part in KV LLAMA; do
+    grep -qi "^samp_${part}_" "$dir/symbols-DSAMPLING_$part" || { echo "namespace: SAMPLING_$part adds nothing" >&2; exit 1; }
+done
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"
 macros "$dir/header.c" > "$dir/header.txt"
@@ -31,4 +47,4 @@ if comm -13 "$dir/system.txt" "$dir/header.txt" | grep -vE '^SAMP(LING)?_'; then
     echo "namespace: macros without SAMP_" >&2
     exit 1
 fi
-echo "namespace: $(wc -l < "$dir/symbols") symbols, all samp_"
+echo "namespace: $(wc -l < "$dir/symbols") symbols, all samp_; no global but those that are named"

@@ -377,12 +377,11 @@ static void make_call(world *w, source *s, call *c, size_t n)
 
 /* ---------------------------------------------------------------------------------------------- playing a call */
 
-/* The same chain made to go step by step: behind a sampler of the user's. llama.cpp's arithmetic goes so anyway. */
+/* The same chain made to go step by step: behind a sampler of the user's. */
 static samp_sampler *stepper_of(const samp_sampler *chain)
 {
-    samp_sampler *copy = samp_clone(chain);
-    if (((const sampi_sampler *)chain)->rng != SAMP_RNG_PHILOX) return copy;
-    samp_sampler *outer = samp_chain_init();
+    samp_sampler *copy = samp_clone(chain), *outer = samp_chain_init();
+    samp_set_rng(outer, ((const sampi_sampler *)chain)->rng); /* so that its own stays as it is */
     samp_chain_add(outer, custom_make((custom){ CUSTOM_NOTHING, 0, -1 }));
     samp_chain_add(outer, copy);
     samp_set_position(outer, samp_get_position(chain));

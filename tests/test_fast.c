@@ -257,20 +257,141 @@ enum { N_LONG_CHAINS = 16 };
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
 
-static bool long_row(player *p, int i, int kind, size_t n, double scale)
+static bool long_row(player *p, int i, int kind, size_t n, double scale, samp_rng_kind rng)
 {
     band b = { long_chain(i), { NULL }, true };
     source s = source_seed(n + (uint64_t)i);
-    AT("long row %zu, chain %d, kind %d, scale %g", n, i, kind, scale);
+    AT("long row %zu, chain %d, kind %d, scale %g, random source %d", n, i, kind, scale, (int)rng);
+    samp_set_rng(b.steps, rng);
     for (int j = 0; j < p->isa.n; j++) b.fast[j] = samp_clone(b.steps);
     for (size_t j = 0; j < n; j++) p->row[j] = make_logit(&s, kind, j, n, scale, 0.0);
     for (size_t j = 0; kind == ROW_REAL && real_rows && j < n; j++)
         p->row[j] = (j < REAL_WIDTH ? 1.0f : 0.75f) * real_logit(j % (3 * REAL_WIDTH));
     p->report_len = 0;
-    bool good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
+    bool good = true;
+    for (int draw = 0; draw < (rng == SAMP_RNG_MT19937 ? 2 : 1) && good; draw++)
+        good = play_row(p, &b, p->row, n, (unsigned)(n + (size_t)i) % 24, NAN);
     if (!good) printf("%s\n%s", at_work, p->report);
     band_free(p, &b);
     return good;
+}
+
+/* The same in llama.cpp's arithmetic, whose sums depend on length and order: chains that see the whole row. */
+static bool long_rows_of_llama(void)
+{
+    player p;
+    int failures = 0;
+    if (!begin(&p, wanted_isa(), LONGEST)) return false;
+    for (int i = 0; i < N_LONG_CHAINS; i++)
+        for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
+            for (int scale = 0; scale < (quick() ? 1 : 3); scale++)
+                failures += !long_row(&p, i, long_kinds[r], 8192 + (size_t)(1000 * scale) + 37 * r,
+                                      scale == 0 ? 2.0 : 0.7 * scale, SAMP_RNG_MT19937);
+    for (int i = 0; i < N_LONG_CHAINS && !quick(); i++)
+        failures += !long_row(&p, i, ROW_PEAKED, 128256, 2.0, SAMP_RNG_MT19937);
+    return end(&p, failures == 0, "long rows of llama.cpp");
+}
+
+/* ------------------------------------------------------------------- the two kernels of llama.cpp's arithmetic */
+
+/* expf's kernels against libm: every stride-th float that is 0 or less, -infinity among them. */
+static bool expf_is_libms(void)
+{
+    enum { N = 1000 };
+    static float x[N], e[N + 32];
+    isa_list isa = wanted_isa();
+    uint64_t stride = env_setting("SAMP_TEST_FULL", 0) ? 1 : quick() ? 40009 : 1009, last = 0xFF800000u;
+    for (int k = 0; k < isa.n; k++) {
+        for (uint64_t u = 0x80000000u; u <= last;) {
+            size_t n = 0;
+            for (; n < N && u <= last; n++, u += u + stride > last && u < last ? last - u : stride)
+                x[n] = float_from((uint32_t)u);
+            double sum = isa.table[k]->expf(x, n, 1.0f, 0.0f, e), all = 0.0;
+            for (size_t i = 0; i < n; i++) {
+                all += (double)e[i];
+                if (bits_of(e[i]) == bits_of(expf(x[i]))) continue;
+                printf("%s: expf(%a) is %a, in libm %a\n", isa.name[k], (double)x[i], (double)e[i],
+                       (double)expf(x[i]));
+                return false;
+            }
+            if (!(fabs(sum - all) <= all * 1e-12)) {
+                printf("%s: the sum is %.17g, not %.17g\n", isa.name[k], sum, all);
+                return false;
+            }
+        }
+    }
+    printf("  expf as libm has it, every %" PRIu64 ". float\n", stride);
+    return true;
+}
+
+/* With a temperature and a maximum: the same as one by one. */
+static bool expf_of_logits(void)
+{
+    isa_list isa = wanted_isa();
+    float x[300], want[300 + 32], got[300 + 32];
+    for (uint64_t seed = 1; seed <= (quick() ? 300 : 3000); seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, 300);
+        float t = PICK(&s, 1.0f, 0.8f, 1.5f, 1e-6f, 1e6f), max = -INFINITY;
+        make_row(&s, x, n);
+        for (size_t i = 0; i < n; i++)
+            if (!(x[i] <= FLT_MAX)) x[i] = -1.0f;
+        for (size_t i = 0; i < n; i++) max = fmaxf(max, x[i] < -FLT_MAX ? -FLT_MAX : sampi_finite(x[i] / t));
+        sampi_expf_scalar(x, n, t, max, want);
+        for (int k = 0; k < isa.n; k++) {
+            isa.table[k]->expf(x, n, t, max, got);
+            if (memcmp(want, got, n * sizeof *want) == 0) continue;
+            size_t i = 0;
+            while (bits_of(want[i]) == bits_of(got[i])) i++;
+            printf("%s: expf of %a / %a - %a is %a, not %a\n", isa.name[k], (double)x[i], (double)t, (double)max,
+                   (double)got[i], (double)want[i]);
+            printf("seed %" PRIu64 "\n", seed);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Float sums by blocks against a loop: terms of any size, of both signs, and many that end half way between sums. */
+static bool sums_in_order(void)
+{
+    enum { N = 3000 };
+    static float x[N];
+    isa_list isa = wanted_isa();
+    for (uint64_t seed = 1; seed <= (quick() ? 2000 : 20000); seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, N);
+        int kind = (int)below(&s, 5);
+        float scale = PICK(&s, 1.0f, 1e-3f, 1e-7f, 1e-38f, 1e30f), start = PICK(&s, 0.0f, 1.0f, 1000.0f, -7.0f);
+        for (size_t i = 0; i < n; i++) {
+            double y = kind == 0 ? normal_fast(&s) : kind == 1 ? exp(-20.0 * coarse(&s)) : 1.0 + (double)below(&s, 9);
+            if (kind == 3) y = ldexp((double)below(&s, 5), -24);
+            if (kind == 4)
+                y = below(&s, 300) ? ldexp(1.0 + coarse(&s), -12) : ldexp((double)(1 + below(&s, 64)), -24);
+            x[i] = (float)y * scale;
+        }
+        float loop = start;
+        for (size_t i = 0; i < n; i++) loop += x[i];
+        for (int k = 0; k < isa.n; k++) {
+            float got = sampi_add(isa.table[k], x, n, start);
+            if (bits_of(got) == bits_of(loop)) continue;
+            printf("%s: %zu floats sum to %a, not to %a, seed %" PRIu64 "\n", isa.name[k], n, (double)loop,
+                   (double)got, seed);
+            return false;
+        }
+        float squares = 0.0f, loop_squares = 0.0f;
+        for (size_t i = 0; i < n; i++) {
+            double d = (double)(x[i] - 0.5f);
+            loop_squares = (float)((double)loop_squares + sampi_round(d * d));
+        }
+        for (size_t i = 0; i < n; i += SAMPI_TILE)
+            squares = sampi_llama_squares(x + i, n - i < SAMPI_TILE ? n - i : SAMPI_TILE, 0.5f, squares);
+        if (bits_of(squares) == bits_of(loop_squares)) continue;
+        printf("%zu squares sum to %a, not to %a, seed %" PRIu64 "\n", n, (double)loop_squares, (double)squares,
+               seed);
+        return false;
+    }
+    return true;
 }
 
 /* All chains at all lengths, and those that sum over the row with all kinds of rows. */
@@ -284,10 +405,11 @@ static bool long_rows(void)
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     for (size_t k = 0; k < n_lengths; k++)
         for (int i = 0; i < N_LONG_CHAINS && failures < MAX_FAILURES; i++)
-            failures += !long_row(&p, i, long_kinds[shape++ % CASE_COUNT(long_kinds)], length[k], 2.0);
+            failures += !long_row(&p, i, long_kinds[shape++ % CASE_COUNT(long_kinds)], length[k], 2.0,
+                                  SAMP_RNG_PHILOX);
     for (size_t k = 0; k < n_summing; k++)
         for (size_t r = 0; r < CASE_COUNT(long_kinds) && failures < MAX_FAILURES; r++)
-            failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5);
+            failures += !long_row(&p, summing[k], long_kinds[r], 32768 + r, k % 2 ? 1.0 : 0.5, SAMP_RNG_PHILOX);
     return end(&p, failures == 0, "long rows");
 }
 
@@ -1041,6 +1163,32 @@ static bool lengths_change(void)
     return end(&p, good, "lengths change");
 }
 
+/* ---- the sums that a draw proposes by, where an element is so far down that it has no part in them ---- */
+
+static bool envelopes_agree(void)
+{
+    enum { N = 1500, N_TILES = (N + SAMPI_TILE - 1) / SAMPI_TILE };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (uint64_t seed = 0; seed < 200 && good; seed++) {
+        source s = source_seed(seed);
+        float depth = seed % 4 ? 60.0f : 20.0f, r = seed % 3 ? 1.0f : 0.7f, floor = seed % 5 ? -FLT_MAX : -depth / 2;
+        uint64_t want[N_TILES], got[N_TILES];
+        for (size_t i = 0; i < N; i++) p.row[i] = below(&s, 50) ? -depth * (float)uniform(&s) : -INFINITY;
+        p.row[seed] = 0.0f;
+        sampi_envelope_scalar(p.row, N, r, 0.0f, floor, want);
+        for (int i = 0; i < p.isa.n && good; i++) {
+            isa_use(&p.isa, i);
+            sampi_use()->envelope(p.row, N, r, 0.0f, floor, got);
+            good = memcmp(want, got, sizeof want) == 0;
+            if (!good) printf("  envelope: %s gives other sums (seed %" PRIu64 ")\n", p.isa.name[i], seed);
+        }
+        p.n_rows++;
+    }
+    return end(&p, good, "envelopes agree");
+}
+
 /* What never reaches a kernel: no row, no tokens, too many. */
 static bool bad_calls(void)
 {
@@ -1168,6 +1316,7 @@ static bool arrays(void)
 
 #define SUITE(X)                                                                                                     \
     X(bad_calls)                                                                                                     \
+    X(envelopes_agree)                                                                                               \
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
@@ -1182,6 +1331,10 @@ static bool arrays(void)
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \
-    X(long_rows)
+    X(long_rows)                                                                                                     \
+    X(long_rows_of_llama)                                                                                            \
+    X(expf_is_libms)                                                                                                 \
+    X(expf_of_logits)                                                                                                \
+    X(sums_in_order)
 
 SUITE_MAIN
