@@ -904,6 +904,20 @@ typedef struct samp_grammar_error {
 } samp_grammar_error;
 
 typedef struct samp_grammar samp_grammar;
+
+/* samp_grammar_init -- read a grammar.
+     text     ends with 0; at most 2^28 bytes. GBNF as llama.cpp reads it (its grammars/README.md): names, literals,
+              classes, groups, * + ? {m,n}, tokens <[id]> and <text>, ! before them; a rule may recur in any place.
+              Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
+     root     of GBNF, the rule to begin with; NULL: "root"
+     Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
+              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep; SAMP_E_NULL;
+              SAMP_E_NOMEM.
+     Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
+     Free     with samp_grammar_free; NULL is fine. */
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error);
+SAMP_API void samp_grammar_free(samp_grammar *grammar);
 #endif /* SAMPLING_GRAMMAR */
 
 #ifdef __cplusplus
@@ -10153,11 +10167,29 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
 } sampi_node_kind;
 
+/* What is known of a node. */
+enum {
+    SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
+    SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
+    SAMPI_KNOWN_AND = 4,     /* there is an AND in it, so it may match nothing without being NEVER */
+    SAMPI_KNOWN_ALIVE = 8,   /* with SAMPI_KNOWN_AND: it does match something, */
+    SAMPI_KNOWN_DEAD = 16,   /* or nothing */
+    SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
+    SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
+    SAMPI_KNOWN_DONE = 128,  /* or has been */
+    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND /* what follows from the parts */
+};
+
 typedef struct sampi_expr {
     uint8_t kind, known; /* known: what has been found out about it, SAMPI_KNOWN_* */
     uint16_t depth;      /* how deep functions recur that walk it */
     int32_t a, b, c;
+    int32_t state; /* a matcher's for this node, or 0 */
 } sampi_expr;
+
+/* Two nodes that every tree begins with. */
+#define SAMPI_NEVER 0
+#define SAMPI_EMPTY 1
 
 #define SAMPI_MAX_DEPTH 256       /* of a node: that much stack is safe everywhere */
 #define SAMPI_MAX_NODES (1 << 24) /* of a tree */
@@ -10165,6 +10197,9 @@ typedef struct sampi_expr {
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
+    int32_t n_refs;        /* places that it stands in, */
+    bool call;             /* is it called, or read as if its body stood there? */
+    uint8_t known;         /* and what is known of its body: of a finished grammar */
 } sampi_rule;
 
 /* A list of members in any order, none twice: sampi_tree_members. */
@@ -10281,6 +10316,54 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
     return depth;
 }
 
+/* Is it a rule that stands for its body? Then it is no node of its own to those who walk a tree. */
+static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
+{
+    return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
+}
+
+/* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
+   were (up to where it no longer matters), + 1 if a separator has been read behind them. */
+static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
+{
+    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    if ((count & 1) || count / 2 < list->least) return false;
+    for (int32_t i = 0; i < list->n; i++) {
+        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
+        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
+    }
+    return true;
+}
+
+/* What follows from its parts, for sampi_expr.known. */
+static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
+{
+    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND;
+    uint8_t a, b;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
+        case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
+        case SAMPI_NODE_REF:
+            a = sampi_rule_at(t, e->a)->known;
+            return sampi_is_inline(t, e) ? a : (uint8_t)((a & SAMPI_KNOWN_EMPTY) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_MEMBERS:
+            a = sampi_list_complete(t, (const sampi_list *)t->lists.data + e->a, e->b, e->c);
+            return (uint8_t)((a ? SAMPI_KNOWN_EMPTY : 0) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND:
+            a = sampi_at(t, e->a)->known;
+            b = sampi_at(t, e->b)->known;
+            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
+            return (uint8_t)(((a | b) & shared) | ((e->kind == SAMPI_NODE_ALT ? a | b : a & b) & SAMPI_KNOWN_EMPTY));
+        case SAMPI_NODE_REPEAT:
+            a = sampi_at(t, e->a)->known;
+            return (uint8_t)((a & (shared | SAMPI_KNOWN_EMPTY)) | (e->b == 0 ? SAMPI_KNOWN_EMPTY : 0));
+        case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+        default: return 0;
+    }
+}
+
 /* The node with these parts: the one that there is, or a new one. All nodes come from here. */
 static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
@@ -10292,11 +10375,12 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
     if (!e) return SAMP_E_NOMEM;
     e->kind = (uint8_t)kind;
-    e->known = 0;
     e->depth = (uint16_t)depth;
     e->a = a;
     e->b = b;
     e->c = c;
+    e->state = 0;
+    e->known = sampi_node_known(t, e);
     return *slot = t->nodes.n - 1;
 }
 
@@ -10313,9 +10397,7 @@ static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, 
     return node;
 }
 
-/* An empty tree. NEVER and EMPTY are nodes 0 and 1 of every tree. */
-#define SAMPI_NEVER 0
-#define SAMPI_EMPTY 1
+/* An empty tree. */
 static int sampi_tree_init(sampi_tree *t)
 {
     memset(t, 0, sizeof *t);
@@ -10513,6 +10595,7 @@ static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
     if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
     sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
     if (!rule) return SAMP_E_NOMEM;
+    memset(rule, 0, sizeof *rule);
     rule->name = text;
     rule->body = -1;
     if (n) sampi_at(t, text)->c = t->rules.n;
@@ -10530,6 +10613,925 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
     sampi_rule_at(t, rule)->body = body;
     return SAMP_OK;
+}
+
+/* ---- a finished grammar ----
+   A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
+   as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
+
+struct samp_grammar {
+    sampi_tree tree;
+    int32_t root; /* a rule */
+    int32_t n_classes;
+    uint8_t class_of[256]; /* bytes of one class are never told apart, */
+    uint8_t byte_of[256];  /* and this is one of them */
+};
+
+/* Child i of a node (for a rule its body), or -1 if there are no more. */
+static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
+{
+    switch (e->kind) {
+        case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
+        case SAMPI_NODE_REPEAT:
+        case SAMPI_NODE_NOT: return i == 0 ? e->a : -1;
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
+        case SAMPI_NODE_MEMBERS: {
+            const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+        }
+        default: return -1;
+    }
+}
+
+/* A node whose children are all done, or open if they lead back to it: how deep do functions recur that look through
+   rules? A rule where that is too deep is called. */
+static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
+{
+    sampi_expr *e = sampi_at(t, n);
+    if (e->kind == SAMPI_NODE_REF) {
+        sampi_rule *rule = sampi_rule_at(t, e->a);
+        const sampi_expr *body = sampi_at(t, rule->body);
+        rule->known = body->known;
+        if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
+        e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
+    } else {
+        int32_t depth = sampi_node_depth(t, e->kind, e->a, e->b);
+        if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+        e->depth = (uint16_t)depth;
+    }
+    e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    bool strict = e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT;
+    return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+}
+
+/* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
+   is called. The stack is `todo`: a node, and which of its children is next. */
+static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
+{
+    for (sampi_node n = root;;) {
+        if (n >= 0) {
+            sampi_expr *e = sampi_at(t, n);
+            if (e->kind == SAMPI_NODE_REF) {
+                sampi_rule *rule = sampi_rule_at(t, e->a);
+                rule->n_refs++;
+                if (rule->body < 0) return SAMP_E_RANGE;
+                if (e->known & SAMPI_KNOWN_OPEN) {
+                    rule->call = true;
+                    e->known |= SAMPI_KNOWN_CALLS;
+                }
+            }
+            if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
+                int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
+                if (!at) return SAMP_E_NOMEM;
+                at[0] = n;
+                at[1] = 0;
+                e->known |= SAMPI_KNOWN_OPEN;
+            }
+        }
+        if (todo->n == 0) return SAMP_OK;
+        int32_t *top = (int32_t *)todo->data + todo->n - 2;
+        n = sampi_child(t, sampi_at(t, top[0]), top[1]++);
+        if (n >= 0) continue;
+        int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
+        if (!done) return SAMP_E_NOMEM;
+        *done = top[0];
+        int status = sampi_grammar_leave(t, top[0]);
+        if (status) return status;
+        todo->n -= 2;
+    }
+}
+
+/* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
+   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from rules
+   that lead back to themselves, again until nothing changes. */
+static void sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+{
+    for (int32_t i = 0; i < t->rules.n; i++) {
+        sampi_rule *rule = sampi_rule_at(t, i);
+        if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t i = 0; i < order->n; i++) {
+            sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+            if (e->kind == SAMPI_NODE_REF)
+                sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
+            uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+            changed |= known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
+            e->known = known;
+        }
+    }
+    for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
+        sampi_expr *e = sampi_at(t, n);
+        if (!(e->known & SAMPI_KNOWN_DONE)) e->known = sampi_node_known(t, e);
+        e->known &= SAMPI_KNOWN_SHARED;
+    }
+}
+
+/* Split the classes of bytes by every set; a byte of a text is one of its own. */
+static void sampi_grammar_classes(samp_grammar *g)
+{
+    const sampi_tree *t = &g->tree;
+    uint8_t alone[256] = { 0 };
+    g->n_classes = 1;
+    memset(g->class_of, 0, sizeof g->class_of);
+    for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
+        const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
+        const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+        if (e && e->kind == SAMPI_NODE_TEXT)
+            for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
+        if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
+        int32_t to[256]; /* the class of those in the set, of each old class */
+        memset(to, 0xff, sizeof to);
+        int32_t in[256] = { 0 }, all[256] = { 0 };
+        for (int32_t b = 0; b < 256; b++) {
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            in[g->class_of[b]] += has;
+            all[g->class_of[b]]++;
+        }
+        for (int32_t b = 0; b < 256; b++) {
+            int32_t c = g->class_of[b];
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            if (!has || in[c] == all[c]) continue;
+            if (to[c] < 0) to[c] = g->n_classes++;
+            g->class_of[b] = (uint8_t)to[c];
+        }
+    }
+    for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
+}
+
+/* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
+   SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
+static int sampi_grammar_finish(samp_grammar *g, int32_t root)
+{
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    g->root = root;
+    sampi_node ref = sampi_tree_ref(&g->tree, root);
+    int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
+    if (!status) sampi_grammar_settle(&g->tree, &order);
+    if (!status) sampi_grammar_classes(g);
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return status;
+}
+
+/* ---- reading texts ----
+   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake, which
+   they tell by its place and by what should have stood there. */
+
+typedef struct sampi_reader {
+    sampi_tree *tree;
+    const char *text, *at, *end; /* *end may be read, and is 0 */
+    samp_grammar_error *error;   /* never NULL */
+    sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
+    int32_t depth;               /* of parentheses */
+    uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written */
+} sampi_reader;
+
+#define SAMPI_MAX_NESTING 100 /* parentheses in one another */
+
+/* What was expected at `at`. Returns the status that it sets. */
+static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
+{
+    samp_grammar_error *error = r->error;
+    error->status = status;
+    error->line = error->column = 1;
+    for (const char *p = r->text; p < at; p++) {
+        error->column++;
+        if (*p == '\n' || (*p == '\r' && p[1] != '\n')) {
+            error->line++;
+            error->column = 1;
+        }
+    }
+    size_t n = strlen(what) < sizeof error->message ? strlen(what) : sizeof error->message - 1;
+    memcpy(error->message, what, n);
+    error->message[n] = 0;
+    return status;
+}
+
+/* One code point of UTF-8, which must be valid; it moves on. Or a status. */
+static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
+{
+    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const uint8_t *p = (const uint8_t *)r->at;
+    int n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    uint32_t c = n > 1 ? *p & (0x7fu >> n) : *p;
+    for (int i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80) n = 0;
+        c = c << 6 | (p[i] & 0x3fu);
+    }
+    if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    r->at += n;
+    return (int32_t)c;
+}
+
+/* n hexadecimal digits. */
+static int64_t sampi_read_hex(sampi_reader *r, int n)
+{
+    uint32_t x = 0;
+    for (int i = 0; i < n; i++, r->at++) {
+        char c = *r->at;
+        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : ((uint32_t)c | 32) - 'a' + 10;
+        if (digit > 15 || (digit > 9 && (((uint32_t)c | 32) < 'a')))
+            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        x = x << 4 | digit;
+    }
+    return x;
+}
+
+/* A decimal number, at most 2^31 - 1 (what is more counts as that). */
+static int32_t sampi_read_number(sampi_reader *r, const char *what)
+{
+    int64_t x = 0;
+    if (*r->at < '0' || *r->at > '9') return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    for (; *r->at >= '0' && *r->at <= '9'; r->at++) {
+        x = 10 * x + (*r->at - '0');
+        if (x > INT32_MAX) x = INT32_MAX;
+    }
+    return (int32_t)x;
+}
+
+/* An error of the tree, at the place that was being read. */
+static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
+{
+    if (n >= 0 || r->error->status) return n;
+    return sampi_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
+}
+
+static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
+{
+    if (n < 0) return sampi_read_node(r, n);
+    sampi_node *part = (sampi_node *)sampi_vec_add(&r->parts, sizeof *part, 1);
+    if (!part) return sampi_read_node(r, SAMP_E_NOMEM);
+    return *part = n;
+}
+
+/* The parts from `first` on, in sequence or as alternatives; they are used up. */
+static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
+{
+    sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
+    while (r->parts.n > first) {
+        sampi_node part = ((sampi_node *)r->parts.data)[--r->parts.n];
+        n = seq ? sampi_tree_seq(r->tree, part, n) : sampi_tree_alt(r->tree, part, n);
+    }
+    return sampi_read_node(r, n);
+}
+
+/* ---- GBNF, as llama.cpp reads it ---- */
+
+static bool sampi_gbnf_is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+}
+
+/* Spaces and comments; newlines only where the rule is known to go on. */
+static void sampi_gbnf_space(sampi_reader *r, bool newlines)
+{
+    for (;; r->at++) {
+        if (*r->at == '#')
+            while (*r->at && *r->at != '\n' && *r->at != '\r') r->at++;
+        if (*r->at != ' ' && *r->at != '\t' && !(newlines && (*r->at == '\n' || *r->at == '\r'))) return;
+    }
+}
+
+/* A character of a literal or a class. What has no UTF-8 (an escape may say anything) matches nothing: above
+   0x10ffff. */
+static int64_t sampi_gbnf_char(sampi_reader *r)
+{
+    if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
+    r->at += 2;
+    switch (r->at[-1]) {
+        case 'x': return sampi_read_hex(r, 2);
+        case 'u': return sampi_read_hex(r, 4);
+        case 'U': return sampi_read_hex(r, 8);
+        case 't': return '\t';
+        case 'r': return '\r';
+        case 'n': return '\n';
+        case '\\':
+        case '"':
+        case '[':
+        case ']':
+        case '-': return r->at[-1];
+        default:
+            return sampi_expected(r, --r->at, SAMP_E_FORMAT, "expected one of x u U t r n \\ \" [ ] - behind \\");
+    }
+}
+
+static sampi_node sampi_gbnf_literal(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    for (r->at++; *r->at != '"';) {
+        int64_t c = sampi_gbnf_char(r);
+        if (c < 0) return (sampi_node)c;
+        sampi_node n = SAMPI_NEVER;
+        if (c <= 0x10ffff) {
+            const uint32_t range[1][2] = { { (uint32_t)c, (uint32_t)c } };
+            n = c < 0x80 ? sampi_tree_byte(r->tree, (uint32_t)c, (uint32_t)c)
+                         : sampi_tree_class(r->tree, range, 1, false);
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+    }
+    r->at++;
+    return sampi_read_join(r, first, true);
+}
+
+/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. */
+static sampi_node sampi_gbnf_class(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    bool negated = r->at[1] == '^';
+    for (r->at += 1 + negated; *r->at != ']';) {
+        int64_t lo = sampi_gbnf_char(r), hi = lo;
+        if (lo < 0) return (sampi_node)lo;
+        if (r->at[0] == '-' && r->at[1] != ']') {
+            r->at++;
+            hi = sampi_gbnf_char(r);
+            if (hi < 0) return (sampi_node)hi;
+        }
+        if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
+        if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
+    }
+    r->at++;
+    int32_t n = (r->parts.n - first) / 2;
+    r->parts.n = first;
+    if (n == 0) return SAMPI_EMPTY;
+    const uint32_t *ranges = (const uint32_t *)r->parts.data + first;
+    return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
+}
+
+/* <[id]> or <text>: the text, with its angle brackets, must be one token; which one, the vocabulary says later. */
+static sampi_node sampi_gbnf_token(sampi_reader *r)
+{
+    bool negated = *r->at == '!';
+    r->at += negated;
+    if (*r->at != '<') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected < behind !");
+    const char *start = r->at++;
+    if (*r->at == '[') {
+        r->at++;
+        int32_t id = sampi_read_number(r, "expected a token's number");
+        if (id < 0) return id;
+        if (r->at[0] != ']' || r->at[1] != '>')
+            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ]> behind the token's number");
+        r->at += 2;
+        return sampi_read_node(r, sampi_tree_token(r->tree, id, negated));
+    }
+    while (*r->at && *r->at != '>') r->at++;
+    if (!*r->at) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected > behind the token's text");
+    r->at++;
+    sampi_node text = sampi_tree_text(r->tree, start, (size_t)(r->at - start));
+    if (text < 0) return sampi_read_node(r, text);
+    return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+}
+
+/* {m}, {m,} or {m,n} into least and most; a bound above 2000 is none, as in llama.cpp. */
+static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
+{
+    r->at++;
+    sampi_gbnf_space(r, nested);
+    const char *start = r->at;
+    *least = sampi_read_number(r, "expected a number behind {");
+    if (*least < 0) return *least;
+    *most = *least;
+    sampi_gbnf_space(r, nested);
+    if (*r->at == ',') {
+        r->at++;
+        sampi_gbnf_space(r, nested);
+        *most = *r->at == '}' ? -1 : sampi_read_number(r, "expected a number or }");
+        if (*most < -1) return *most;
+        sampi_gbnf_space(r, nested);
+        if (*r->at != '}') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected }");
+    } else if (*r->at != '}') {
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected , or }");
+    }
+    r->at++;
+    if (*least > 2000) return sampi_expected(r, start, SAMP_E_FORMAT, "expected at most 2000 repetitions");
+    if (*most > 2000) *most = -1;
+    if (*most >= 0 && *most < *least)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a second number that is not below the first");
+    return SAMP_OK;
+}
+
+/* What repeats the last part. `n_rules` is what that part counts as, and is multiplied. */
+static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
+{
+    const char *start = r->at;
+    int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+    if (*r->at == '{') {
+        int status = sampi_gbnf_braces(r, nested, &least, &most);
+        if (status) return status;
+    } else {
+        r->at++;
+    }
+    sampi_gbnf_space(r, nested);
+    if (*nothing || r->parts.n == first)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+    uint64_t total = most > 0 ? (uint64_t)most : least > 0 ? (uint64_t)least : 1;
+    *n_rules *= total;
+    if (*n_rules >= 2000)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, below 2000 in all");
+    r->n_symbols += most < 0 ? 1 : (uint64_t)(most - least);
+    *nothing = most == 0;
+    sampi_node *last = (sampi_node *)r->parts.data + r->parts.n - 1;
+    *last = sampi_read_node(r, sampi_tree_repeat(r->tree, *last, least, most));
+    return *last < 0 ? *last : SAMP_OK;
+}
+
+static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
+
+/* A name, which stands for a rule, or a status. */
+static int32_t sampi_gbnf_name(sampi_reader *r)
+{
+    const char *start = r->at;
+    int32_t n_rules = r->tree->rules.n;
+    while (sampi_gbnf_is_name(*r->at)) r->at++;
+    if (r->at == start) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a name");
+    int32_t rule = sampi_read_node(r, sampi_tree_rule(r->tree, start, (size_t)(r->at - start)));
+    r->n_symbols += (uint64_t)(r->tree->rules.n - n_rules);
+    return rule;
+}
+
+static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
+{
+    uint64_t n_symbols = r->n_symbols++;
+    if (++r->depth > SAMPI_MAX_NESTING)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+    r->at++;
+    sampi_gbnf_space(r, true);
+    sampi_node n = sampi_gbnf_alternatives(r, true);
+    if (n < 0) return n;
+    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    r->at++;
+    r->depth--;
+    *n_rules = r->n_symbols - n_symbols;
+    return n;
+}
+
+static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
+{
+    int32_t first = r->parts.n;
+    uint64_t n_rules = 1;
+    bool nothing = true; /* the last part is the empty text, which can't be repeated */
+    for (;;) {
+        sampi_node n;
+        char c = *r->at;
+        if (c && strchr("*+?{", c)) {
+            int status = sampi_gbnf_repeat(r, first, nested, &nothing, &n_rules);
+            if (status) return status;
+            continue;
+        }
+        n_rules = 1;
+        if (c == '"') {
+            nothing = r->at[1] == '"';
+            n = sampi_gbnf_literal(r);
+        } else if (c == '[') {
+            nothing = r->at[1] == ']' || (r->at[1] == '^' && r->at[2] == ']');
+            n = sampi_gbnf_class(r);
+        } else {
+            nothing = false;
+            if (c == '<' || c == '!') {
+                n = sampi_gbnf_token(r);
+            } else if (sampi_gbnf_is_name(c)) {
+                n = sampi_tree_ref(r->tree, sampi_gbnf_name(r));
+            } else if (c == '(') {
+                n = sampi_gbnf_group(r, &n_rules);
+            } else if (c == '.') {
+                r->at++;
+                n = sampi_tree_class(r->tree, NULL, 0, true);
+            } else {
+                return sampi_read_join(r, first, true);
+            }
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+        sampi_gbnf_space(r, nested);
+    }
+}
+
+static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
+{
+    int32_t first = r->parts.n;
+    for (;;) {
+        if (sampi_read_part(r, sampi_gbnf_sequence(r, nested)) < 0) return r->error->status;
+        if (*r->at != '|') return sampi_read_join(r, first, false);
+        r->at++;
+        sampi_gbnf_space(r, true);
+    }
+}
+
+/* name ::= alternatives, and the end of the line. A second definition replaces the first. */
+static int sampi_gbnf_rule(sampi_reader *r)
+{
+    int32_t rule = sampi_gbnf_name(r);
+    if (rule < 0) return rule;
+    sampi_gbnf_space(r, false);
+    if (strncmp(r->at, "::=", 3) != 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ::=");
+    r->at += 3;
+    sampi_gbnf_space(r, true);
+    sampi_node body = sampi_gbnf_alternatives(r, false);
+    if (body < 0) return body;
+    if (*r->at && *r->at != '\n' && *r->at != '\r')
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end of the line, or a part of the rule");
+    sampi_gbnf_space(r, true);
+    return sampi_tree_define(r->tree, rule, body);
+}
+
+/* Every name must have a rule; the mistake is told where the name first stands. */
+static int sampi_gbnf_check(sampi_reader *r)
+{
+    for (int32_t i = 0; i < r->tree->rules.n; i++) {
+        const sampi_rule *rule = sampi_rule_at(r->tree, i);
+        if (rule->body >= 0) continue;
+        const sampi_expr *name = sampi_at(r->tree, rule->name);
+        const char *text = (const char *)sampi_bytes_at(r->tree, name->a);
+        for (const char *p = r->text; p < r->end; p++) {
+            if (strncmp(p, text, (size_t)name->b) != 0 || sampi_gbnf_is_name(p[name->b])) continue;
+            if (p == r->text || !sampi_gbnf_is_name(p[-1]))
+                return sampi_expected(r, p, SAMP_E_FORMAT, "expected a name that has a rule");
+        }
+    }
+    return SAMP_OK;
+}
+
+/* The text's rules into the tree, and the number of the rule `root`. */
+static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
+{
+    sampi_gbnf_space(r, true);
+    while (*r->at) {
+        int status = sampi_gbnf_rule(r);
+        if (status) return status;
+    }
+    int32_t n_rules = r->tree->rules.n;
+    *rule = sampi_read_node(r, sampi_tree_rule(r->tree, root, strlen(root)));
+    if (*rule < 0) return *rule;
+    if (*rule == n_rules) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a rule with the root's name");
+    return sampi_gbnf_check(r);
+}
+
+/* ---- regular expressions ----
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere: they
+   are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of texts
+   without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+
+#define SAMPI_REGEX_BEGIN 0xfe
+#define SAMPI_REGEX_END   0xff
+
+static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
+{
+    return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
+}
+
+/* The ranges of \d \w \s. */
+static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
+{
+    static const uint32_t d[][2] = { { '0', '9' } };
+    static const uint32_t w[][2] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
+    static const uint32_t s[][2] = { { '\t', '\r' },     { ' ', ' ' },       { 0xa0, 0xa0 },     { 0x1680, 0x1680 },
+                                     { 0x2000, 0x200a }, { 0x2028, 0x2029 }, { 0x202f, 0x202f }, { 0x205f, 0x205f },
+                                     { 0x3000, 0x3000 }, { 0xfeff, 0xfeff } };
+    *ranges = name == 'd' ? d : name == 'w' ? w : s;
+    return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
+}
+
+/* \uHHHH, \u{H..} or a pair of surrogates, behind \u. */
+static int64_t sampi_regex_unicode(sampi_reader *r)
+{
+    if (*r->at == '{') {
+        int n = 0;
+        while (r->at[1 + n] && r->at[1 + n] != '}') n++;
+        if (n < 1 || n > 6) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+        r->at++;
+        int64_t c = sampi_read_hex(r, n);
+        r->at++;
+        return c;
+    }
+    int64_t c = sampi_read_hex(r, 4);
+    if (c < 0xd800 || c >= 0xdc00 || r->at[0] != '\\' || r->at[1] != 'u') return c;
+    const char *at = r->at;
+    r->at += 2;
+    int64_t low = sampi_read_hex(r, 4);
+    if (low >= 0xdc00 && low < 0xe000) return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    r->at = at;
+    return low < 0 ? low : c;
+}
+
+/* The character behind a backslash, which is not a class of them. */
+static int64_t sampi_regex_escape(sampi_reader *r)
+{
+    static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
+    const char *start = r->at - 1;
+    char c = *r->at;
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
+    if (c && strchr(from, c)) return to[strchr(from, *r->at++) - from];
+    if (c == '0' && (r->at[1] < '0' || r->at[1] > '9')) return *r->at++ - '0';
+    if (c == 'x' || c == 'u') {
+        r->at++;
+        return c == 'x' ? sampi_read_hex(r, 2) : sampi_regex_unicode(r);
+    }
+    if (c == 'c' && ((r->at[1] | 32) >= 'a' && (r->at[1] | 32) <= 'z')) {
+        r->at += 2;
+        return r->at[-1] & 31;
+    }
+    if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
+    if (c && strchr("bBk", c)) return sampi_regex_unsupported(r, start, "\\b, \\B and \\k are not supported");
+    if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
+    return sampi_read_utf8(r, "expected a character");
+}
+
+/* Append the range lo .. hi to the parts, or with `gaps` what lies between the ranges [n]. */
+static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
+{
+    int64_t next = 0;
+    for (size_t i = 0; i <= n; i++) {
+        int64_t lo = gaps ? next : i < n ? (int64_t)ranges[i][0] : 1, hi = i < n ? (int64_t)ranges[i][1] : 0;
+        if (gaps) hi = i < n ? (int64_t)ranges[i][0] - 1 : 0x10ffff;
+        if (i < n) next = (int64_t)ranges[i][1] + 1;
+        if (lo > hi) continue;
+        if (sampi_read_part(r, (sampi_node)lo) < 0 || sampi_read_part(r, (sampi_node)hi) < 0) return r->error->status;
+    }
+    return SAMP_OK;
+}
+
+/* One end of a range in [ ]: a code point; or -1, and the ranges of \d and its like are among the parts. */
+static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
+{
+    int64_t c;
+    if (*r->at != '\\') {
+        c = sampi_read_utf8(r, "expected ]");
+    } else if (r->at[1] && strchr("dwsDWS", r->at[1])) {
+        const uint32_t(*ranges)[2];
+        char name = r->at[1];
+        size_t n = sampi_regex_named((char)(name | 32), &ranges);
+        r->at += 2;
+        *status = sampi_regex_ranges(r, ranges, n, name < 'a');
+        return -1;
+    } else {
+        bool backspace = r->at[1] == 'b';
+        r->at += 1 + backspace;
+        c = backspace ? '\b' : sampi_regex_escape(r);
+    }
+    if (c < 0) *status = (int)c;
+    return c;
+}
+
+static sampi_node sampi_regex_class(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    int status = SAMP_OK;
+    bool negated = r->at[1] == '^';
+    for (r->at += 1 + negated; *r->at != ']';) {
+        const char *start = r->at;
+        int64_t lo = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (*r->at != '-' || r->at[1] == ']') {
+            uint32_t one[1][2] = { { (uint32_t)lo, (uint32_t)lo } };
+            if (lo >= 0 && sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
+            continue;
+        }
+        r->at++;
+        int64_t hi = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (lo < 0 || hi < lo) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
+        uint32_t range[1][2] = { { (uint32_t)lo, (uint32_t)hi } };
+        if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
+    }
+    r->at++;
+    size_t n = (size_t)(r->parts.n - first) / 2;
+    r->parts.n = first;
+    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r);
+
+static sampi_node sampi_regex_group(sampi_reader *r)
+{
+    const char *start = r->at++;
+    if (++r->depth > SAMPI_MAX_NESTING)
+        return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+    if (r->at[0] == '?') {
+        bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
+        if (r->at[1] != ':' && !named)
+            return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
+        r->at += 2;
+        if (named)
+            while (*r->at && *r->at++ != '>') continue;
+    }
+    sampi_node n = sampi_regex_alternatives(r);
+    if (n < 0) return n;
+    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    r->at++;
+    r->depth--;
+    return n;
+}
+
+/* One thing that may be repeated. */
+static sampi_node sampi_regex_atom(sampi_reader *r)
+{
+    static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
+    const uint32_t(*ranges)[2];
+    char c = *r->at;
+    if (c == '(') return sampi_regex_group(r);
+    if (c == '[') return sampi_regex_class(r);
+    if (c && strchr("*+?", c))
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected something to repeat before * + ?");
+    if (c == '.') {
+        r->at++;
+        return r->chars(r->tree, line_ends, 3, true);
+    }
+    if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
+        c = r->at[1];
+        size_t n = sampi_regex_named((char)(c | 32), &ranges);
+        r->at += 2;
+        return r->chars(r->tree, ranges, n, c < 'a');
+    }
+    r->at += c == '\\';
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    if (code < 0) return (sampi_node)code;
+    uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
+    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+}
+
+/* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
+static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
+{
+    const char *start = r->at++;
+    if (*r->at >= '0' && *r->at <= '9') {
+        *least = *most = sampi_read_number(r, "");
+        if (*r->at == ',') {
+            r->at++;
+            *most = *r->at == '}' ? -1 : 0;
+            if (*r->at >= '0' && *r->at <= '9') *most = sampi_read_number(r, "");
+        }
+        if (*r->at++ == '}') {
+            if (*most >= 0 && *most < *least)
+                return sampi_expected(r, start, SAMP_E_FORMAT,
+                                      "expected a second number that is not below the first");
+            return SAMP_OK;
+        }
+    }
+    r->at = start;
+    *least = -1;
+    return SAMP_OK;
+}
+
+static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
+{
+    while (n >= 0 && *r->at && strchr("*+?{", *r->at)) {
+        int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+        if (*r->at == '{') {
+            int status = sampi_regex_braces(r, &least, &most);
+            if (status || least < 0) return status ? status : n;
+        } else {
+            r->at++;
+        }
+        r->at += *r->at == '?'; /* lazy or not, the texts are the same */
+        n = sampi_tree_repeat(r->tree, n, least, most);
+    }
+    return n;
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r)
+{
+    int32_t first = r->parts.n, first_part = first;
+    for (;;) {
+        char c = *r->at;
+        if (r->at == r->end || c == ')' || c == '|') {
+            sampi_node n = sampi_read_join(r, first_part, true);
+            if (sampi_read_part(r, n) < 0) return r->error->status;
+            if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
+            first_part = r->parts.n;
+            r->at++;
+            continue;
+        }
+        sampi_node n;
+        if (c == '^' || c == '$') {
+            uint32_t mark = c == '^' ? SAMPI_REGEX_BEGIN : SAMPI_REGEX_END;
+            while (*r->at == c) r->at++;
+            n = sampi_tree_byte(r->tree, mark, mark);
+        } else {
+            n = sampi_regex_repeated(r, sampi_regex_atom(r));
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+    }
+}
+
+/* Of what n matches: `mark` BEGIN: what follows such a mark at its front; END: what comes before one at its end; 0: what
+   has no mark at all. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
+{
+    if (n < 0) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    switch (e.kind) {
+        case SAMPI_NODE_SET: {
+            const uint8_t *bits = sampi_bytes_at(t, e.a);
+            if (!(bits[31] >> 6)) return mark ? SAMPI_NEVER : n;
+            return mark && bits[31] >> (mark & 7) & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
+        }
+        case SAMPI_NODE_SEQ: {
+            sampi_node a = sampi_regex_unmark(t, e.a, mark), b = sampi_regex_unmark(t, e.b, mark);
+            if (!mark) return sampi_tree_seq(t, a, b);
+            bool front = mark == SAMPI_REGEX_BEGIN;
+            sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
+            bool through = sampi_at(t, front ? e.a : e.b)->known & SAMPI_KNOWN_EMPTY;
+            return through ? sampi_tree_alt(t, with, front ? b : a) : with;
+        }
+        case SAMPI_NODE_ALT:
+            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, mark), sampi_regex_unmark(t, e.b, mark));
+        case SAMPI_NODE_REPEAT: {
+            sampi_node a = sampi_regex_unmark(t, e.a, mark);
+            if (!mark) return sampi_tree_repeat(t, a, e.b, e.c);
+            bool empty = sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY;
+            sampi_node rest = sampi_tree_repeat(t, e.a, e.b && !empty ? e.b - 1 : 0, e.c < 0 ? -1 : e.c - 1);
+            return mark == SAMPI_REGEX_BEGIN ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
+        }
+        default: return mark && n != SAMPI_NEVER ? SAMPI_NEVER : n;
+    }
+}
+
+/* A regular expression, [n] bytes with a 0 behind them: the texts that match it as a whole, or with `search` those in
+   which it occurs. `chars` writes a class of code points (sampi_tree_class does, as UTF-8). A status, and *error, if it
+   is none; SAMP_E_UNSUPPORTED if it is not regular. */
+static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
+                                   sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
+                                   samp_grammar_error *error)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    memset(error, 0, sizeof *error);
+    r.tree = t;
+    r.text = r.at = text;
+    r.end = text + n;
+    r.error = error;
+    r.chars = chars;
+    sampi_node all = sampi_regex_alternatives(&r);
+    if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r.parts);
+    if (all < 0) return all;
+    sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
+    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
+    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_REGEX_END);
+    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_REGEX_END);
+    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, 0), any));
+    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, 0), any);
+    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, 0));
+    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, 0), all);
+    return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+}
+
+/* ---- grammars ---- */
+
+/* Read the text into g's tree, and say which rule is the root. */
+static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
+                              int32_t *rule)
+{
+    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root, rule);
+    if (kind != SAMP_GRAMMAR_REGEX)
+        return sampi_expected(r, r->at, SAMP_E_UNSUPPORTED, "expected GBNF or a regular expression");
+    *rule = sampi_tree_rule(&g->tree, "", 0);
+    return sampi_tree_define(&g->tree, *rule,
+                             sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error));
+}
+
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error)
+{
+    samp_grammar_error mine;
+    sampi_reader r;
+    int32_t rule = 0;
+    memset(&r, 0, sizeof r);
+    r.error = error ? error : &mine;
+    memset(r.error, 0, sizeof *r.error);
+    r.text = r.at = text ? text : "";
+    r.end = r.text + strlen(r.text);
+    samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
+    int status = g ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) {
+        r.tree = &g->tree;
+        status = sampi_tree_init(&g->tree);
+        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status) status = sampi_grammar_read(g, kind, &r, root ? root : "root", &rule);
+        if (!status) status = sampi_grammar_finish(g, rule);
+    }
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    if (!status) return g;
+    samp_grammar_free(g);
+    return NULL;
+}
+
+SAMP_API void samp_grammar_free(samp_grammar *g)
+{
+    if (!g) return;
+    sampi_tree_free(&g->tree);
+    SAMP_FREE(g);
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
