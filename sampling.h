@@ -11121,8 +11121,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     uint64_t total = most > 0 ? (uint64_t)most : least > 0 ? (uint64_t)least : 1;
     *n_rules *= total;
-    if (*n_rules >= 2000)
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, below 2000 in all");
+    if (*n_rules > 2000)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, at most 2000 in all");
     r->n_symbols += most < 0 ? 1 : (uint64_t)(most - least);
     *nothing = most == 0;
     sampi_node *last = (sampi_node *)r->parts.data + r->parts.n - 1;
