@@ -13,6 +13,7 @@
  *   negated tail    where a token ends within a character, llama.cpp refuses it under [^..] if any completion is in the
  *                   class; we allow it if any completion is not
  *   token inside    llama.cpp lets <token> begin within a token's text, and throws when it is accepted
+ *   token of bytes  llama.cpp refuses <token> where that token's text is not whole characters
  *   left recursion  llama.cpp refuses the grammar (also one that only hides it: ("a"?)*)
  */
 #define SAMPLING_STATIC
@@ -358,8 +359,8 @@ static const char *random_grammar(maker *m, uint64_t seed)
 
 /* --------------------------------------------------------------------------------------------- comparing */
 
-enum { NOT_UTF8, NEGATED_TAIL, TOKEN_INSIDE, LEFT_RECURSION, BOTH_REFUSE, N_NAMES };
-static const char *const NAMES[N_NAMES] = { "not UTF-8", "negated tail", "token inside", "left recursion (grammars)",
+enum { NOT_UTF8, NEGATED_TAIL, TOKEN_INSIDE, TOKEN_OF_BYTES, LEFT_RECURSION, BOTH_REFUSE, N_NAMES };
+static const char *const NAMES[N_NAMES] = { "not UTF-8", "negated tail", "token inside", "token of bytes", "left recursion (grammars)",
                                             "refused by both (grammars)" };
 static long count[N_NAMES], n_masks, n_grammars, n_different;
 static bool show;
@@ -398,6 +399,7 @@ static int reason(const char *text, utf8 u, samp_token token, bool theirs)
 {
     utf8 after = utf8_token(u, token);
     if (theirs && after.left < 0) return NOT_UTF8;
+    if (!theirs && after.left != 0 && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_OF_BYTES;
     if (!theirs && after.left > 0 && strstr(text, "[^")) return NEGATED_TAIL;
     if (theirs && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_INSIDE;
     return -1;
@@ -502,6 +504,10 @@ static void compare(const samp_vocab_index *index, const char *text, uint64_t se
     samp_grammar_error error;
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
     source rng = source_stream(seed);
+    if (grammar && grammar_recurs_left(grammar)) {
+        count[LEFT_RECURSION]++;
+        walks = 0;
+    }
     if (show) printf("---- %s\n", text);
     for (int i = 0; i < walks; i++) {
         peer_sampler *theirs = peer.init_grammar(peer_vocab, text, "root");
