@@ -14,7 +14,8 @@
  *                   class; we allow it if any completion is not
  *   token inside    llama.cpp lets <token> begin within a token's text, and throws when it is accepted
  *   token of bytes  llama.cpp refuses <token> where that token's text is not whole characters
- *   left recursion  llama.cpp refuses the grammar (also one that only hides it: ("a"?)*)
+ *   left recursion  llama.cpp refuses the grammar, or where what stands before may be empty, never ends with it
+ *   no answer       llama.cpp took 20 seconds, or 2 GB, or aborted
  */
 #define SAMPLING_STATIC
 #define SAMPLING_GRAMMAR
@@ -27,6 +28,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------------ the peer */
@@ -359,10 +363,20 @@ static const char *random_grammar(maker *m, uint64_t seed)
 
 /* --------------------------------------------------------------------------------------------- comparing */
 
-enum { NOT_UTF8, NEGATED_TAIL, TOKEN_INSIDE, TOKEN_OF_BYTES, LEFT_RECURSION, BOTH_REFUSE, N_NAMES };
-static const char *const NAMES[N_NAMES] = { "not UTF-8", "negated tail", "token inside", "token of bytes", "left recursion (grammars)",
+enum { NOT_UTF8, NEGATED_TAIL, TOKEN_INSIDE, TOKEN_OF_BYTES, LEFT_RECURSION, NO_ANSWER, BOTH_REFUSE, N_NAMES };
+static const char *const NAMES[N_NAMES] = { "not UTF-8",
+                                            "negated tail",
+                                            "token inside",
+                                            "token of bytes",
+                                            "left recursion (grammars)",
+                                            "no answer (grammars)",
                                             "refused by both (grammars)" };
-static long count[N_NAMES], n_masks, n_grammars, n_different;
+
+/* Shared with the processes that do the comparing. */
+static struct tally {
+    long count[N_NAMES], n_masks, n_grammars, n_different;
+    bool in_peer; /* it is llama.cpp that is at work */
+} * tally;
 static bool show;
 
 /* UTF-8 so far: bytes that a character still needs, and what the next one must be; -1: it can't be valid any more. */
@@ -420,14 +434,16 @@ static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, sou
             candidate[i].id = i;
             candidate[i].logit = 0.0f;
         }
+        tally->in_peer = true;
         peer.apply(theirs, &cur);
+        tally->in_peer = false;
         int status = samp_grammar_mask(ours, bits);
         if (status) {
             printf("%s\nour mask: %s\n", text, samp_strerror(status));
-            n_different++;
+            tally->n_different++;
             return;
         }
-        n_masks++;
+        tally->n_masks++;
         bool differs = false;
         for (int32_t i = 0; i < n_vocab; i++) {
             bool they = candidate[i].logit == 0.0f, we = bits[i / 32] >> i % 32 & 1;
@@ -435,14 +451,14 @@ static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, sou
             if (they == we) continue;
             int why = reason(text, u, i, they);
             if (why >= 0)
-                count[why]++;
+                tally->count[why]++;
             else if (!differs) {
                 differs = true;
                 printf("%s\nstep %d, token %d \"%.*s\": they %d, we %d\n", text, step, i, (int)piece_size[i],
                        piece[i], they, we);
             }
         }
-        n_different += differs;
+        tally->n_different += differs;
         if (n == 0 || differs) return;
         /* half of the time among the long ones, which go further into the grammar */
         samp_token token = both[below(rng, n)];
@@ -451,11 +467,13 @@ static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, sou
             if (piece_size[other] > piece_size[token]) token = other;
         }
         if (show) printf("%.*s", (int)piece_size[token], piece[token]);
+        tally->in_peer = true;
         peer.accept(theirs, token);
+        tally->in_peer = false;
         status = samp_accept(ours, token);
         if (status) {
             printf("%s\naccepting: %s\n", text, samp_strerror(status));
-            n_different++;
+            tally->n_different++;
             return;
         }
         u = utf8_token(u, token);
@@ -505,31 +523,57 @@ static void compare(const samp_vocab_index *index, const char *text, uint64_t se
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
     source rng = source_stream(seed);
     if (grammar && grammar_recurs_left(grammar)) {
-        count[LEFT_RECURSION]++;
+        tally->count[LEFT_RECURSION]++;
         walks = 0;
     }
     if (show) printf("---- %s\n", text);
     for (int i = 0; i < walks; i++) {
+        tally->in_peer = true;
         peer_sampler *theirs = peer.init_grammar(peer_vocab, text, "root");
+        tally->in_peer = false;
         if (!theirs || !grammar) {
             if (!theirs && !grammar)
-                count[BOTH_REFUSE]++;
+                tally->count[BOTH_REFUSE]++;
             else if (!theirs)
-                count[LEFT_RECURSION]++;
+                tally->count[LEFT_RECURSION]++;
             else {
                 printf("%s\nwe refuse it at %zu:%zu: %s\n", text, error.line, error.column, error.message);
-                n_different++;
+                tally->n_different++;
             }
             if (theirs) peer.free(theirs);
             break;
         }
-        n_grammars += i == 0;
+        tally->n_grammars += i == 0;
         samp_sampler *ours = samp_init_grammar(index, grammar);
         walk(text, theirs, ours, &rng, 24);
         samp_free(ours);
         peer.free(theirs);
     }
     samp_grammar_free(grammar);
+}
+
+/* In a process of its own: llama.cpp needs time and memory without bound for some grammars, and aborts on others. */
+static void compare_apart(const samp_vocab_index *index, const char *text, uint64_t seed, int walks)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit memory = { (rlim_t)1 << 31, (rlim_t)1 << 31 };
+        setrlimit(RLIMIT_AS, &memory);
+        alarm(20);
+        compare(index, text, seed, walks);
+        fflush(stdout);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status == 0) return;
+    if (tally->in_peer) {
+        tally->count[NO_ANSWER]++;
+    } else {
+        printf("%s\nended with %d\n", text, status);
+        tally->n_different++;
+    }
+    tally->in_peer = false;
 }
 
 int main(int argc, char **argv)
@@ -556,12 +600,14 @@ int main(int argc, char **argv)
     samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
     if (!index) return 1;
     static maker m;
-    for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++) compare(index, HAND[i], seed * 1000003 + i, 2);
-    for (uint64_t i = 0; n_masks < masks && n_different < 10; i++)
-        compare(index, random_grammar(&m, seed * 1000003 + 1000 + i), seed + i, 2);
+    tally = (struct tally *)mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (tally == MAP_FAILED) return 1;
+    for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++) compare_apart(index, HAND[i], seed * 1000003 + i, 2);
+    for (uint64_t i = 0; tally->n_masks < masks && tally->n_different < 10; i++)
+        compare_apart(index, random_grammar(&m, seed * 1000003 + 1000 + i), seed + i, 2);
     samp_vocab_index_free(index);
-    printf("parity-grammar: %ld grammars, %ld masks of %d tokens, %ld different\n", n_grammars, n_masks, n_vocab,
-           n_different);
-    for (int i = 0; i < N_NAMES; i++) printf("  %-28s %ld\n", NAMES[i], count[i]);
-    return n_different != 0;
+    printf("parity-grammar: %ld grammars, %ld masks of %d tokens, %ld different\n", tally->n_grammars, tally->n_masks,
+           n_vocab, tally->n_different);
+    for (int i = 0; i < N_NAMES; i++) printf("  %-28s %ld\n", NAMES[i], tally->count[i]);
+    return tally->n_different != 0;
 }
