@@ -10223,7 +10223,18 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
-     tree     expressions over bytes: what every kind of grammar becomes
+
+     tree         expressions over bytes: what every kind of grammar becomes
+     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     reading      GBNF, regular expressions
+     vocabulary   a trie of all tokens: samp_vocab_index
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
+                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     sampler      samp_init_grammar and its functions; what the core asks of it
+
+   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
+   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
+   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there. */
