@@ -12976,7 +12976,7 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m);
 /* One step of work; false if there have been too many, or if they have made too much. */
 static bool sampi_step(sampi_matcher *m)
 {
-    if ((--m->budget & 1023) == 0 && (m->budget <= 0 || sampi_matcher_bytes(m) > 2 * m->max_bytes))
+    if (--m->budget < 0 || ((m->budget & 1023) == 0 && sampi_matcher_bytes(m) > 2 * m->max_bytes))
         sampi_fault(m, SAMP_E_FULL);
     return !m->status;
 }
@@ -13287,7 +13287,7 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
 /* Note a call, unless it is there; first: those of this state. */
 static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
 {
-    for (int32_t i = first; i < m->calls.n; i++) {
+    for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
             return;
@@ -13416,7 +13416,7 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
         f = m->rule_frame[rule] = m->frames.n - 1;
         sampi_add_item(m, state, f);
     }
-    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
+    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
         if (sampi_edge_at(m, e)->then == then && sampi_edge_at(m, e)->frame == frame) return;
     sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
     if (!edge) return;
@@ -13429,7 +13429,7 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
 /* A frame is done: those who wait for it go on. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
         sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
 }
 
@@ -13677,6 +13677,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     const sampi_entry entry = *sampi_entry_at(m, at);
     const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
     for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+    m->budget -= entry.n_tokens / 8;
     for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
     if (entry.n_places == 0) return;
     sampi_level level = sampi_mark(m);
@@ -13716,19 +13717,48 @@ static bool sampi_matcher_ends(const sampi_matcher *m)
     return false;
 }
 
+/* By entries: the union over the items. */
+static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_pairs_clear(&m->joined);
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+    }
+}
+
+/* By one walk of all items at once, in their own frames. Nothing of it is kept, but where a grammar is so ambiguous
+   that the ways back through its frames are too many to have entries each, it is the shorter way. */
+static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
+{
+    int32_t first = m->tokens.n;
+    sampi_walk(m, 0, 0, m->n_now, false);
+    sampi_walk(m, m->index->n_plain, 0, m->n_now, false);
+    for (int32_t i = first; i < m->tokens.n; i++) {
+        int32_t token = ((const int32_t *)m->tokens.data)[i];
+        bits[token / 32] |= 1u << token % 32;
+    }
+    m->tokens.n = first;
+}
+
 /* The mask of the text's place. */
 static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
+    sampi_level here = sampi_mark(m);
     memset(bits, 0, (size_t)m->index->n_mask * 4);
-    m->status = SAMP_OK;
-    m->budget = m->max_steps;
-    sampi_pairs_clear(&m->joined);
-    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
-        sampi_item item = *sampi_item_at(m, i);
-        sampi_lex s = *sampi_lex_at(m, item.state);
+    m->budget = m->max_steps / 8;
+    sampi_mask_items(m, bits);
+    if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
+        m->status = SAMP_OK;
+        m->budget = m->max_steps;
+        m->work.n = 0;
+        sampi_drop(m, here);
+        sampi_mask_walk(m, bits);
+    }
+    for (int32_t i = 0; i < m->n_now; i++) {
+        sampi_lex s = *sampi_lex_at(m, sampi_item_at(m, i)->state);
         if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
-        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
     }
     for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
         if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)

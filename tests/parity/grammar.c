@@ -15,6 +15,8 @@
  *   token inside    llama.cpp lets <token> begin within a token's text, and throws when it is accepted
  *   token of bytes  llama.cpp refuses <token> where that token's text is not whole characters
  *   left recursion  llama.cpp refuses the grammar, or where what stands before may be empty, never ends with it
+ *   too much        we tell that the mask takes more steps than the sampler's limit allows (SAMP_E_FULL): grammars whose
+ *                   texts have thousands of readings
  *   no answer       llama.cpp took 20 seconds, or 2 GB, or aborted
  */
 #define SAMPLING_STATIC
@@ -363,13 +365,24 @@ static const char *random_grammar(maker *m, uint64_t seed)
 
 /* --------------------------------------------------------------------------------------------- comparing */
 
-enum { NOT_UTF8, NEGATED_TAIL, TOKEN_INSIDE, TOKEN_OF_BYTES, LEFT_RECURSION, NO_ANSWER, BOTH_REFUSE, N_NAMES };
+enum {
+    NOT_UTF8,
+    NEGATED_TAIL,
+    TOKEN_INSIDE,
+    TOKEN_OF_BYTES,
+    LEFT_RECURSION,
+    NO_ANSWER,
+    TOO_MUCH,
+    BOTH_REFUSE,
+    N_NAMES
+};
 static const char *const NAMES[N_NAMES] = { "not UTF-8",
                                             "negated tail",
                                             "token inside",
                                             "token of bytes",
                                             "left recursion (grammars)",
                                             "no answer (grammars)",
+                                            "too much (walks)",
                                             "refused by both (grammars)" };
 
 /* Shared with the processes that do the comparing. */
@@ -438,6 +451,10 @@ static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, sou
         peer.apply(theirs, &cur);
         tally->in_peer = false;
         int status = samp_grammar_mask(ours, bits);
+        if (status == SAMP_E_FULL) {
+            tally->count[TOO_MUCH]++;
+            return;
+        }
         if (status) {
             printf("%s\nour mask: %s\n", text, samp_strerror(status));
             tally->n_different++;
