@@ -974,7 +974,7 @@ typedef struct samp_grammar_error {
 typedef struct samp_grammar samp_grammar;
 
 /* samp_grammar_init -- read a grammar.
-     text     ends with 0; at most 2^28 bytes. GBNF as llama.cpp reads it (its grammars/README.md): names, literals,
+     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF as llama.cpp reads it (its grammars/README.md): names, literals,
               classes, groups, * + ? {m,n}, tokens <[id]> and <text>, ! before them; a rule may recur in any place.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
      root     of GBNF, the rule to begin with; NULL: "root"
@@ -11204,9 +11204,11 @@ typedef struct sampi_expr {
 #define SAMPI_NEVER 0
 #define SAMPI_EMPTY 1
 
-#define SAMPI_MAX_DEPTH 256       /* of a node: that much stack is safe everywhere */
-#define SAMPI_MAX_NODES (1 << 24) /* of a tree */
-#define SAMPI_MAX_POOL  (1 << 28) /* bytes of all texts and sets */
+#define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
+#define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
+#define SAMPI_MAX_RANGES 4096      /* of a class: they are gone through for each of them */
+#define SAMPI_MAX_REGEX  8192      /* bytes of a regular expression: sampi_regex_unmark recurs along it */
 
 typedef struct sampi_rule {
     sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
@@ -11560,7 +11562,7 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
 /* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them. */
 static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
 {
-    sampi_node node = SAMPI_NEVER;
+    sampi_node node = n > SAMPI_MAX_RANGES ? (sampi_node)SAMP_E_RANGE : SAMPI_NEVER;
     uint32_t next = 0; /* all below are done */
     while (next <= 0x10ffff && node >= 0) {
         uint32_t lo = 0x110000, hi = 0; /* what the ranges have from there on, up to the first hole */
@@ -12493,6 +12495,7 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
     r.end = text + n;
     r.error = error;
     r.chars = chars;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(&r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
     sampi_node all = sampi_regex_alternatives(&r);
     if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
     sampi_vec_free(&r.parts);

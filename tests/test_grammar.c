@@ -653,6 +653,27 @@ static void test_nodes(void **state)
     }
 }
 
+/* What is too large is a status at once: a long expression, a class of many ranges, deep parentheses. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    samp_grammar_error error;
+    memset(text, 'a', 9000);
+    text[9000] = 0;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_REGEX, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    memset(text, '(', sizeof text - 1);
+    memcpy(text, "root ::= ", 9);
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    text[9] = '[';
+    for (size_t i = 10; i < sizeof text - 1; i++) text[i] = (char)('a' + i % 7);
+    text[sizeof text - 2] = ']';
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -663,7 +684,7 @@ int main(void)
         cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_forced),
         cmocka_unit_test(test_chain),       cmocka_unit_test(test_sample_and_check),
         cmocka_unit_test(test_hostile),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_too_large),
     };
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }
