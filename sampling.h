@@ -974,8 +974,9 @@ typedef struct samp_grammar_error {
 typedef struct samp_grammar samp_grammar;
 
 /* samp_grammar_init -- read a grammar.
-     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF as llama.cpp reads it (its grammars/README.md): names, literals,
-              classes, groups, * + ? {m,n}, tokens <[id]> and <text>, ! before them; a rule may recur in any place.
+     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
+              reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
+              <text>, ! before them; a rule may recur in any place.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
      root     of GBNF, the rule to begin with; NULL: "root"
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
