@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng test_llama
+INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp_clang/test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -76,7 +76,7 @@ endef
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama: CFLAGS := -O1
+$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
@@ -221,10 +221,23 @@ test-llama-if-there: llama
 bench-llama: llama
 	@CC="$(CC)" sh tests/llama/run.sh bench
 
+GRAMMAR_MASKS ?= 95000
+## parity-grammar: the same allowed tokens as llama.cpp's grammars, GRAMMAR_MASKS of them; fetches libllama with npm
+parity-grammar: $(B)/parity_grammar
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) || exit $$?; \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) $(ARGS)
+
+parity-grammar-small: $(B)/parity_grammar
+	@$(MAKE) --no-print-directory parity-grammar GRAMMAR_MASKS=1000 > $(B)/parity_grammar.log 2>&1; status=$$?; \
+	  cat $(B)/parity_grammar.log; [ $$status = 0 ] || grep -q 'skipped' $(B)/parity_grammar.log
+
+$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
-CI_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
+CI_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -372,6 +385,17 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
+## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm)
+bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
+	@./$< $(B)/llama3.bin $(ARGS)
+
+$(B)/bench_grammar: bench/bench_grammar.c tests/source.h sampling.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+$(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)
+	@npm install --silent --no-save --ignore-scripts --prefix $(B)/npm llama3-tokenizer-js@1.2.0 > $(B)/npm.log 2>&1 || { cat $(B)/npm.log; exit 1; }
+	@node $< $(B)/npm/node_modules/llama3-tokenizer-js $@
+
 # WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
 WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) -I. -D_WASI_EMULATED_PROCESS_CLOCKS
 WASM_LIBS = -lm -lwasi-emulated-process-clocks
@@ -449,5 +473,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
