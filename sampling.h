@@ -919,6 +919,65 @@ typedef struct samp_grammar samp_grammar;
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
                                          samp_grammar_error *error);
 SAMP_API void samp_grammar_free(samp_grammar *grammar);
+
+/* A vocabulary made ready for grammars: its tokens as a trie. */
+typedef struct samp_vocab_index samp_vocab_index;
+
+/* samp_vocab_index_init -- make it, once for all grammars.
+     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all tokens at most 2^22 nodes in the trie.
+     Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
+              SAMP_E_NOMEM.
+     Memory   8 bytes a node, about 2 MB for 128,256 tokens.   Cost  about 20 ms for them.
+     Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
+   samp_vocab_index_free -- NULL is fine. */
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
+
+/* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
+   samp_vocab_index_map -- an index that reads such bytes where they are (a mapped file, say): they must outlive it.
+     bytes    [size] aligned to 4; all of them, and of the same vocabulary
+     Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
+
+/* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
+     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens that end a
+              generation are allowed exactly where the text is complete, and change nothing. Tokens without bytes are
+              masked, unless the grammar has them by name.
+     Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
+     Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
+     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
+     Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
+              that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
+     Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
+              index and grammar are borrowed.
+     Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
+              states, with what depends on the stack left open). */
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
+
+/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and how
+   many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten first, and
+   made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
+   SAMP_E_UNSUPPORTED (not a grammar's sampler). */
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
+
+/* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
+     Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
+              SAMP_E_NOMEM.   After an error bits are not valid.
+   samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
+   samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
+     (may be NULL if size is 0). Whole characters only. To sample them would be a waste: tokenise and accept them. */
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
+
+/* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
+   does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.
+     Returns  as samp_sample; an error of the second draw leaves the first one counted.
+     Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab);
 #endif /* SAMPLING_GRAMMAR */
 
 #ifdef __cplusplus
@@ -3324,6 +3383,21 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 /* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
+
+/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+typedef struct sampi_job sampi_job; /* >>fast */
+static int sampi_grammar_job(sampi_job *job);
+static bool sampi_is_grammar(const sampi_sampler *s);
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+#else
+#define sampi_is_grammar(s)             false
+#define sampi_first_grammar(s)          NULL
+#define sampi_grammar_settings(s, hash) ((void)0)
+#define sampi_grammar_state(s, io)      ((void)0)
+#endif
 
 /* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
    counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
@@ -7909,9 +7983,10 @@ static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
     plan->n_members = sampi_members(s, plan->member, 0);
     plan->n = 0;
     plan->whole = false;
+    const sampi_sampler *done = sampi_first_grammar(s); /* it is in the row's mask */
     for (int i = 0; i < plan->n_members; i++) {
         sampi_sampler *member = plan->member[i];
-        if (member->off) continue;
+        if (member->off || member == done) continue;
         if (sampi_is_custom(member) || plan->whole) {
             plan->whole = false;
             return;
@@ -8097,6 +8172,12 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    sampi_job masked = *job;
+    int refused = sampi_grammar_job(&masked);
+    if (refused) return refused;
+    job = &masked;
+#endif
     int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
         job->s->perf.n_steps++;
@@ -8129,7 +8210,8 @@ static samp_token sampi_sample(const sampi_job *job)
     return token;
 }
 
-static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, bool accept)
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
+                                   bool accept)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -8142,7 +8224,7 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     job.work = &s->work;
     job.data = logits;
     job.dtype = SAMP_F32;
-    job.mask = NULL;
+    job.mask = mask;
     job.n = n_vocab;
     job.logprobs = NULL;
     job.accept = accept;
@@ -8151,12 +8233,12 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, true);
+    return sampi_sample_one(s, logits, n_vocab, NULL, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, false);
+    return sampi_sample_one(s, logits, n_vocab, NULL, false);
 }
 
 /* ================================================================================================== >>verify
@@ -8649,7 +8731,7 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return !sampi_is_custom(s) || !s->base.ctx;
+    return !sampi_is_custom(s) || !s->base.ctx || sampi_is_grammar(s);
 }
 
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
@@ -8663,6 +8745,7 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
+    if (sampi_is_grammar(s)) sampi_grammar_settings(s, hash);
 }
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
@@ -8673,6 +8756,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     sampi_io_u64(io, &s->position);
     if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
     if (traits->hooks->state) traits->hooks->state(s, io);
+    if (sampi_is_grammar(s)) sampi_grammar_state(s, io);
 }
 
 /* Walks over all settings: once for each save and each load. */
@@ -10484,6 +10568,8 @@ static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
     if (a < 0 || b < 0) return a < 0 ? a : b;
     if (a == b) return a;
     if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
+    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
     return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
 }
 
@@ -11538,6 +11624,1786 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
     if (!g) return;
     sampi_tree_free(&g->tree);
     SAMP_FREE(g);
+}
+
+/* ---- the vocabulary ----
+   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all tokens
+   behind a byte is one addition. A node is two words:
+
+       token << 8 | byte          the token that ends here, or 0xffffff
+       size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
+
+   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have as
+   they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how many
+   nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+
+#define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
+#define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
+#define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_MAX_PIECE   1023 /* bytes of a token */
+
+struct samp_vocab_index {
+    const samp_vocab *vocab;
+    const uint32_t *words;                      /* the whole index, as it is saved */
+    uint32_t *own;                              /* the same if it is ours to free, else NULL */
+    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
+    const uint32_t *plain, *all, *nodes;
+};
+
+/* A token's bytes, while the tries are made. */
+typedef struct sampi_spelt {
+    const uint8_t *bytes;
+    uint32_t n, token;
+} sampi_spelt;
+
+static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+
+/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
+static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    while (n > 1) {
+        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
+        size_t less = 0, i = 0, more = n;
+        while (i < more) {
+            int32_t c = sampi_spelt_at(&p[i], depth);
+            sampi_spelt t = p[i];
+            if (c < pivot) {
+                p[i++] = p[less];
+                p[less++] = t;
+            } else if (c > pivot) {
+                p[i] = p[--more];
+                p[more] = t;
+            } else {
+                i++;
+            }
+        }
+        sampi_sort_spelt(p, less, depth);
+        sampi_sort_spelt(p + more, n - more, depth);
+        if (pivot < 0) return; /* equal ones */
+        p += less;
+        n = more - less;
+        depth++;
+    }
+}
+
+/* Whole characters, none of them a control character, a quote or a backslash? */
+static bool sampi_spelt_is_plain(const sampi_spelt *p)
+{
+    for (uint32_t i = 0; i < p->n;) {
+        uint8_t c = p->bytes[i];
+        if (c < 0x80) {
+            if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;
+            i++;
+            continue;
+        }
+        uint32_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+        if (n == 0 || i + n > p->n) return false;
+        for (uint32_t k = 1; k < n; k++)
+            if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
+        uint8_t next = p->bytes[i + 1]; /* too long, a surrogate, or above 10ffff */
+        if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
+            (c == 0xf4 && next > 0x8f))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
+static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
+{
+    uint32_t depth = 0, first = (uint32_t)words->n / 2;
+    uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
+    if (!root) return SAMP_E_NOMEM;
+    root[0] = SAMPI_NO_TOKEN << 8;
+    path[0] = first;
+    for (size_t i = 0; i <= n; i++) {
+        uint32_t same = 0; /* bytes that it has in common with the one before */
+        if (i > 0 && i < n)
+            while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
+        if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
+        uint32_t end = (uint32_t)words->n / 2;
+        for (; depth > same || (i == n && depth + 1 > 0); depth--) {
+            ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
+            if (depth == 0) return SAMP_OK;
+        }
+        for (depth = same; depth < p[i].n;) {
+            uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
+            if (!node) return SAMP_E_NOMEM;
+            if (words->n / 2 >= 1 << 22) return SAMP_E_RANGE;
+            node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
+            path[++depth] = (uint32_t)words->n / 2 - 1;
+        }
+        uint32_t *leaf = (uint32_t *)words->data + 2 * (size_t)path[depth];
+        leaf[0] = p[i].token << 8 | (leaf[0] & 0xff);
+    }
+    return SAMP_OK;
+}
+
+/* Where the parts of an index are. */
+static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
+{
+    index->words = words;
+    index->n_vocab = words[1];
+    index->n_nodes = words[2];
+    index->n_plain = words[3];
+    index->n_mask = (index->n_vocab + 31) / 32;
+    index->plain = words + SAMPI_INDEX_HEAD;
+    index->all = index->plain + index->n_mask;
+    index->nodes = index->all + index->n_mask;
+}
+
+/* Words of an index that has such numbers. */
+static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
+{
+    return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
+}
+
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin with
+   a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
+{
+    size_t n = 0;
+    *n_plain = 0;
+    for (int32_t token = 0; token < vocab->n_vocab; token++) {
+        sampi_spelt p;
+        size_t n_bytes = 0;
+        p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
+        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
+        p.n = (uint32_t)n_bytes;
+        p.token = (uint32_t)token;
+        pieces[n++] = p;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_spelt_is_plain(&pieces[i])) continue;
+        sampi_spelt t = pieces[i];
+        pieces[i] = pieces[*n_plain];
+        pieces[(*n_plain)++] = t;
+    }
+    return n;
+}
+
+/* All of the index into words. */
+static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
+{
+    int status = SAMP_OK;
+    size_t n_plain, n = sampi_index_pieces(vocab, pieces, &n_plain, &status);
+    if (status) return status;
+    uint32_t n_mask = ((uint32_t)vocab->n_vocab + 31) / 32;
+    int32_t head = SAMPI_INDEX_HEAD + 2 * (int32_t)n_mask;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, head);
+    if (!at) return SAMP_E_NOMEM;
+    memset(at, 0, (size_t)head * 4);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = pieces[i].token;
+        if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
+        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+    }
+    sampi_sort_spelt(pieces, n_plain, 0);
+    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    sampi_vec nodes;
+    memset(&nodes, 0, sizeof nodes);
+    status = sampi_index_trie(&nodes, pieces, n_plain, path);
+    uint32_t n_first = (uint32_t)nodes.n / 2;
+    if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, nodes.n);
+    if (room) memcpy(room, nodes.data, (size_t)nodes.n * 4);
+    if (!status && !room) status = SAMP_E_NOMEM;
+    at = (uint32_t *)words->data;
+    at[0] = SAMPI_INDEX_MAGIC;
+    at[1] = (uint32_t)vocab->n_vocab;
+    at[2] = (uint32_t)nodes.n / 2;
+    at[3] = n_first;
+    sampi_vec_free(&nodes);
+    if (status) return status;
+    uint64_t sum = sampi_checksum(at + SAMPI_INDEX_HEAD, ((size_t)words->n - SAMPI_INDEX_HEAD) * 4);
+    at[4] = (uint32_t)sum;
+    at[5] = (uint32_t)(sum >> 32);
+    return SAMP_OK;
+}
+
+static samp_vocab_index *sampi_index_fail(int *status, int why)
+{
+    if (status) *status = why;
+    return NULL;
+}
+
+/* What is wrong with a vocabulary, if anything is. */
+static int sampi_index_check(const samp_vocab *vocab)
+{
+    if (!vocab || !vocab->token_bytes || (vocab->n_eog && !vocab->eog)) return SAMP_E_NULL;
+    if (vocab->n_vocab == 0) return SAMP_E_EMPTY;
+    return vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status)
+{
+    int why = sampi_index_check(vocab);
+    if (why) return sampi_index_fail(status, why);
+    size_t n = (size_t)vocab->n_vocab;
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
+    sampi_vec words;
+    memset(&words, 0, sizeof words);
+    why = index && pieces && path ? sampi_index_build(vocab, &words, pieces, path) : (int)SAMP_E_NOMEM;
+    SAMP_FREE(pieces);
+    SAMP_FREE(path);
+    if (why) {
+        sampi_vec_free(&words);
+        SAMP_FREE(index);
+        return sampi_index_fail(status, why);
+    }
+    index->vocab = vocab;
+    index->own = (uint32_t *)words.data;
+    sampi_index_open(index, index->own);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
+{
+    int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
+    if (why) return sampi_index_fail(status, why);
+    const uint32_t *words = (const uint32_t *)bytes;
+    if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != (uint32_t)vocab->n_vocab ||
+        words[3] > words[2] || size != 4 * sampi_index_words(words[1], words[2]) ||
+        sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD) !=
+            ((uint64_t)words[5] << 32 | words[4]))
+        return sampi_index_fail(status, SAMP_E_FORMAT);
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
+    index->vocab = vocab;
+    index->own = NULL;
+    sampi_index_open(index, words);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
+{
+    return index ? 4 * sampi_index_words(index->n_vocab, index->n_nodes) : 0;
+}
+
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
+{
+    if (!index || !bytes) return SAMP_E_NULL;
+    if (size < samp_vocab_index_size(index)) return SAMP_E_WORKSPACE;
+    memcpy(bytes, index->words, samp_vocab_index_size(index));
+    return SAMP_OK;
+}
+
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
+{
+    if (!index) return;
+    SAMP_FREE(index->own);
+    SAMP_FREE(index);
+}
+
+/* ---- the matcher ----
+   Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
+
+     state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
+              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may call.
+              What is regular is one state, never more: a lazy DFA
+     frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
+              the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
+              no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
+              call has nothing left to do behind it shares its caller's frame, so right recursion keeps no frames
+
+   The mask of a position is the union over its items. What an item's state allows without leaving its frame is found by
+   one walk over the tries, and kept: an entry, with the tokens that are allowed, and the places in the tries where the
+   frame ended before the token did. Behind these places it depends on who waits for the frame: an entry again, of the
+   state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
+   there.
+
+   MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
+   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back when
+   they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+
+enum {
+    SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
+    SAMPI_STATE_CALLS = 2, /* it has calls */
+    SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
+};
+
+typedef struct sampi_lex {
+    sampi_node node;
+    int32_t flags, calls, n_calls; /* calls: the first of them */
+} sampi_lex;
+
+/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
+typedef struct sampi_call {
+    int32_t rule;
+    samp_token token;
+    bool negated;
+    sampi_node then;
+} sampi_call;
+
+typedef struct sampi_frame {
+    int32_t rule, edge; /* edge: the first, or -1 */
+} sampi_frame;
+typedef struct sampi_edge {
+    sampi_node then;
+    int32_t frame, next;
+} sampi_edge;
+typedef struct sampi_item {
+    int32_t state, frame;
+} sampi_item;
+
+/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of their
+   own, the even ones are of the outermost frame, behind which nothing can follow. */
+typedef struct sampi_entry {
+    int32_t parent, state;
+    uint32_t *bits;          /* a whole mask, or NULL: */
+    int32_t token, n_tokens; /* in the matcher's array */
+    int32_t place, n_places;
+} sampi_entry;
+
+/* A set of pairs, emptied by counting up. */
+typedef struct sampi_pairs {
+    sampi_vec slots; /* of 2^k times { round, a, b } */
+    int32_t n, round;
+} sampi_pairs;
+
+/* A level of a walk: what there was when the node was done. */
+typedef struct sampi_level {
+    int32_t items, frames, edges;
+} sampi_level;
+
+typedef struct sampi_memo {
+    sampi_node node, result;
+    int32_t byte;
+} sampi_memo;
+
+#define SAMPI_MEMO 4096 /* derivatives that are remembered */
+
+typedef struct sampi_matcher {
+    const samp_vocab_index *index;
+    const samp_grammar *grammar;
+    sampi_tree tree;       /* a copy of the grammar's, which grows */
+    sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;      /* sampi_lex; 0 is dead */
+    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
+    sampi_vec calls;       /* sampi_call */
+    sampi_vec items;       /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;      /* sampi_frame */
+    sampi_vec edges;       /* sampi_edge */
+    sampi_vec entries;     /* sampi_entry */
+    sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec tokens, places;
+    sampi_vec history; /* samp_token: what has been accepted */
+    sampi_pairs seen, joined;
+    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;    /* [SAMPI_MEMO] */
+    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
+    uint32_t *bits;      /* a mask, for apply */
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    int status;          /* what went wrong in the call under way */
+    int64_t budget;      /* steps that it may still take */
+    size_t max_bytes;
+    int64_t max_steps;
+    size_t n_bits; /* bytes of all entries' bits */
+} sampi_matcher;
+
+static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
+static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
+static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
+static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
+static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
+
+/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+static void sampi_fault(sampi_matcher *m, int status)
+{
+    if (!m->status) m->status = status;
+}
+static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
+{
+    if (n >= 0) return n;
+    sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    return SAMPI_NEVER;
+}
+static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
+{
+    void *room = sampi_vec_add(vec, width, n);
+    if (!room) sampi_fault(m, SAMP_E_NOMEM);
+    return room;
+}
+
+static size_t sampi_matcher_bytes(const sampi_matcher *m);
+
+/* One step of work; false if there have been too many, or if they have made too much. */
+static bool sampi_step(sampi_matcher *m)
+{
+    if ((--m->budget & 1023) == 0 && (m->budget <= 0 || sampi_matcher_bytes(m) > 2 * m->max_bytes))
+        sampi_fault(m, SAMP_E_FULL);
+    return !m->status;
+}
+
+static void sampi_pairs_clear(sampi_pairs *p)
+{
+    p->n = 0;
+    p->round++;
+}
+
+/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t b)
+{
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+        sampi_vec old = p->slots;
+        memset(&p->slots, 0, sizeof p->slots);
+        if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+            p->slots = old;
+            return false;
+        }
+        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->n = 0;
+        for (int32_t i = 0; i < old.n; i += 3) {
+            const int32_t *s = (const int32_t *)old.data + i;
+            if (s[0] == p->round) sampi_pairs_add(m, p, s[1], s[2]);
+        }
+        sampi_vec_free(&old);
+    }
+    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
+        if (s[0] != p->round) {
+            s[0] = p->round;
+            s[1] = a;
+            s[2] = b;
+            p->n++;
+            return true;
+        }
+        if (s[1] == a && s[2] == b) return false;
+    }
+}
+
+/* ---- derivatives: what may follow a byte ----
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is the
+   same node, and the states stay few. */
+
+static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
+static void sampi_work_push(sampi_matcher *m, sampi_node n)
+{
+    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
+    if (at) *at = n;
+}
+
+/* Rules that are not called stand for their bodies. */
+static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
+{
+    while (sampi_is_inline(&m->tree, sampi_at(&m->tree, n)))
+        n = sampi_rule_at(&m->tree, sampi_at(&m->tree, n)->a)->body;
+    return n;
+}
+
+/* a, then b, leaning to the right however a leans. */
+static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
+{
+    if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
+    int32_t first = m->work.n;
+    sampi_work_push(m, a);
+    while (m->work.n > first && !m->status) { /* the last leaf comes first */
+        sampi_node n = sampi_work_pop(m);
+        const sampi_expr *e = sampi_at(&m->tree, n);
+        if (e->kind == SAMPI_NODE_SEQ) {
+            sampi_node left = e->a, right = e->b;
+            sampi_work_push(m, left);
+            sampi_work_push(m, right);
+        } else {
+            b = sampi_sound(m, sampi_tree_seq(&m->tree, n, b));
+        }
+    }
+    m->work.n = first;
+    return b;
+}
+
+static void sampi_sort_nodes(sampi_node *n, int32_t count)
+{
+    for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (int32_t i = gap; i < count; i++) {
+            sampi_node x = n[i];
+            int32_t j = i;
+            for (; j >= gap && n[j - gap] > x; j -= gap) n[j] = n[j - gap];
+            n[j] = x;
+        }
+}
+
+/* The alternatives on the stack from `first` on as one node; they are used up. */
+static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
+{
+    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    int32_t count = m->work.n - first;
+    m->work.n = first;
+    if (m->status) return SAMPI_NEVER;
+    sampi_sort_nodes(n, count);
+    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
+    return all;
+}
+
+/* Push a node's alternatives. */
+static void sampi_offer(sampi_matcher *m, sampi_node n)
+{
+    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT; n = sampi_at(&m->tree, n)->b)
+        sampi_work_push(m, sampi_at(&m->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_work_push(m, n);
+}
+
+/* `seen` with one more member in its place. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+{
+    int32_t first = m->work.n;
+    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
+        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
+    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
+    while (m->work.n > first)
+        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
+    return seen;
+}
+
+/* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
+   all that must still come. */
+static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
+{
+    sampi_tree *t = &m->tree;
+    const sampi_expr e = *sampi_at(t, n);
+    const sampi_list list = *((const sampi_list *)t->lists.data + e.a);
+    int32_t first = m->work.n, count = e.c / 2, missing = 0, left = 0;
+    if (e.c > 0 && !(e.c & 1)) { /* behind a member */
+        sampi_node more = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1));
+        if (count >= list.most || sampi_list_open(m, more) == SAMPI_NEVER) more = SAMPI_NEVER;
+        sampi_node rest = sampi_join(m, list.separator, more);
+        return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
+    }
+    if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
+    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
+    for (int32_t i = 0, s = e.b; i < list.n; i++) {
+        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
+        if (was) s = sampi_at(t, s)->b;
+        missing += !was && member[i].required;
+        left += !was;
+    }
+    /* members are counted up to where the number no longer matters */
+    int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
+    int32_t after = 2 * (count < most ? count + 1 : most);
+    int64_t room = (int64_t)list.most - count - 1;
+    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
+        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
+        if (was) s = sampi_at(t, s)->b;
+        if (was || count >= list.most || missing - member[i].required > room) continue;
+        if (list.other == SAMPI_NEVER && count + left < list.least) continue;
+        sampi_node then = sampi_sound(m,
+                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_work_push(m, sampi_join(m, member[i].node, then));
+    }
+    if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, after));
+        sampi_work_push(m, sampi_join(m, list.other, then));
+    }
+    return sampi_unite(m, first);
+}
+
+/* What is left of a repetition after one of its turns. */
+static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
+{
+    bool empty = sampi_at(&m->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
+    return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+}
+
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Push the alternatives of what may follow the byte in n. */
+static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    while (sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                if (*sampi_bytes_at(&m->tree, e.a) == byte)
+                    sampi_offer(m, e.b == 1 ? SAMPI_EMPTY
+                                            : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1,
+                                                                             e.b - 1, 0)));
+                return;
+            case SAMPI_NODE_SET:
+                if (sampi_bytes_at(&m->tree, e.a)[byte / 8] >> byte % 8 & 1) sampi_offer(m, SAMPI_EMPTY);
+                return;
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                sampi_offer(m, sampi_derive(m, e.a, byte));
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
+                return;
+            case SAMPI_NODE_AND: {
+                sampi_node a = sampi_derive(m, e.a, byte);
+                sampi_offer(m, a == SAMPI_NEVER
+                                   ? a
+                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
+                return;
+            }
+            case SAMPI_NODE_NOT:
+                sampi_offer(
+                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
+                return;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+        }
+    }
+}
+
+/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
+   another one twice, and so on, would take forever. */
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+    if (memo->node == n && memo->byte == byte) return memo->result;
+    int32_t first = m->work.n;
+    sampi_follow(m, n, byte);
+    sampi_node result = sampi_unite(m, first);
+    if (m->status) return SAMPI_NEVER;
+    memo->node = n;
+    memo->byte = byte;
+    memo->result = result;
+    return result;
+}
+
+/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text; the
+   way to it is alive, and if there is none, all that were looked at are dead. */
+static bool sampi_search(sampi_matcher *m, sampi_node start)
+{
+    int32_t first = m->work.n;
+    bool found = false;
+    sampi_work_push(m, start);
+    sampi_work_push(m, -1);
+    sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
+        sampi_node n = ((sampi_node *)m->work.data)[at];
+        for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
+            uint8_t known = sampi_at(&m->tree, d)->known;
+            if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
+            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
+            sampi_work_push(m, d);
+            sampi_work_push(m, at);
+        }
+    }
+    if (found && !m->status) /* the last one, and those it was reached by */
+        for (int32_t at = m->work.n - 2; at >= first;) {
+            const sampi_node *pair = (const sampi_node *)m->work.data + at;
+            sampi_at(&m->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            at = pair[1];
+        }
+    for (int32_t at = first; at < m->work.n; at += 2) {
+        sampi_expr *e = sampi_at(&m->tree, ((sampi_node *)m->work.data)[at]);
+        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
+        if (!found && !m->status) e->known |= SAMPI_KNOWN_DEAD;
+    }
+    m->work.n = first;
+    return found;
+}
+
+/* Can n match at all? Only an AND may be unable to without being NEVER. */
+static bool sampi_alive(sampi_matcher *m, sampi_node n)
+{
+    for (;;) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (n == SAMPI_NEVER || (e.known & SAMPI_KNOWN_DEAD)) return false;
+        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
+        if (e.kind == SAMPI_NODE_SEQ) {
+            sampi_node a = sampi_through(m, e.a);
+            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
+            if (!leans && !sampi_alive(m, a)) return false;
+            n = leans ? sampi_join(m, a, e.b) : e.b;
+        } else if (e.kind == SAMPI_NODE_ALT) {
+            if (sampi_alive(m, e.a)) return true;
+            n = e.b;
+        } else if (e.kind == SAMPI_NODE_REPEAT) {
+            n = e.a;
+        } else {
+            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+        }
+    }
+}
+
+/* ---- states ---- */
+
+/* Note a call, unless it is there; first: those of this state. */
+static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
+{
+    for (int32_t i = first; i < m->calls.n; i++) {
+        const sampi_call *c = (const sampi_call *)m->calls.data + i;
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
+            return;
+    }
+    if (!sampi_alive(m, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+    if (room) *room = call;
+}
+
+/* All that may be called at the beginning of n, with `then` behind n. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+{
+    while (sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        sampi_call call = { -1, -1, false, then };
+        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        switch (e.kind) {
+            case SAMPI_NODE_REF:
+                call.rule = e.a;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_TOKEN:
+                call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
+                call.negated = e.b & 1;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                sampi_find_calls(m, first, e.a, then);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                then = sampi_join(m, sampi_repeat_rest(m, &e), then);
+                n = e.a;
+                continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            default: return;
+        }
+    }
+}
+
+/* The state of a node; 0 if it can't match. */
+static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
+{
+    if (n == SAMPI_NEVER || !sampi_alive(m, n)) return 0;
+    if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
+    int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
+    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    if (m->status) return 0;
+    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
+    if (!next) return 0;
+    memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
+    sampi_lex *s = (sampi_lex *)sampi_more(m, &m->states, sizeof *s, 1);
+    if (!s) {
+        m->next.n -= n_classes;
+        return 0;
+    }
+    s->node = n;
+    s->calls = first;
+    s->n_calls = m->calls.n - first;
+    s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
+    for (int32_t i = first; i < m->calls.n; i++)
+        if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
+    return sampi_at(&m->tree, n)->state = m->states.n - 1;
+}
+
+/* The state behind a byte, which has not been asked for yet. */
+static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
+{
+    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
+    int32_t next = sampi_state_of(m, n);
+    if (!m->status)
+        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
+    return m->status ? 0 : next;
+}
+
+/* The state behind a byte, 0 if there is none. */
+static int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    int32_t c = m->grammar->class_of[byte];
+    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
+    return next >= 0 ? next : sampi_make_next(m, state, c);
+}
+
+/* ---- items ---- */
+
+static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
+{
+    sampi_item *item = (sampi_item *)sampi_more(m, &m->items, sizeof *item, 1);
+    if (!item) return;
+    item->state = state;
+    item->frame = frame;
+}
+
+/* One more item of the step under way. */
+static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
+{
+    if (state && sampi_pairs_add(m, &m->seen, state, frame)) sampi_push_item(m, state, frame);
+}
+
+/* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
+static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t frame)
+{
+    int32_t state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body), f = m->rule_frame[rule];
+    if (then == SAMPI_EMPTY) {
+        sampi_add_item(m, state, frame);
+        return;
+    }
+    if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
+        sampi_frame *made = (sampi_frame *)sampi_more(m, &m->frames, sizeof *made, 1);
+        if (!made) return;
+        made->rule = rule;
+        made->edge = -1;
+        f = m->rule_frame[rule] = m->frames.n - 1;
+        sampi_add_item(m, state, f);
+    }
+    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
+        if (sampi_edge_at(m, e)->then == then && sampi_edge_at(m, e)->frame == frame) return;
+    sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
+    if (!edge) return;
+    edge->then = then;
+    edge->frame = frame;
+    edge->next = sampi_frame_at(m, f)->edge;
+    sampi_frame_at(m, f)->edge = m->edges.n - 1;
+}
+
+/* A frame is done: those who wait for it go on. */
+static void sampi_return(sampi_matcher *m, int32_t frame)
+{
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0; e = sampi_edge_at(m, e)->next)
+        sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
+}
+
+/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches the
+   empty text was counted in when the caller's state was made. */
+static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
+{
+    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_lex s = *sampi_lex_at(m, item.state);
+        if ((s.flags & SAMPI_STATE_ENDS) && item.frame < m->base) {
+            if (item.frame == 0) m->ended = true;
+            sampi_return(m, item.frame);
+        }
+        for (int32_t c = 0; enter && c < s.n_calls; c++) {
+            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+            if (call.rule >= 0) sampi_enter(m, call.rule, call.then, item.frame);
+        }
+    }
+}
+
+/* A new step begins. */
+static void sampi_begin_step(sampi_matcher *m)
+{
+    m->base = m->frames.n;
+    m->ended = false;
+    sampi_pairs_clear(&m->seen);
+}
+
+/* One byte: from the items [from, to) to those behind it, which come behind all others. How many? */
+static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
+{
+    int32_t first = m->items.n;
+    sampi_begin_step(m);
+    for (int32_t i = from; i < to && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+    }
+    sampi_close(m, first, true);
+    return m->status ? 0 : m->items.n - first;
+}
+
+/* Drop the items, frames and edges behind a level. */
+static sampi_level sampi_mark(const sampi_matcher *m)
+{
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n };
+    return level;
+}
+static void sampi_drop(sampi_matcher *m, sampi_level level)
+{
+    m->items.n = level.items;
+    m->frames.n = level.frames;
+    m->edges.n = level.edges;
+}
+
+/* ---- masks ---- */
+
+/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and, with
+   keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of the node
+   that is looked at, so going back costs nothing. */
+static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const uint32_t end = at + (nodes[2 * (size_t)at + 1] >> 10), top = nodes[2 * (size_t)at + 1] & 1023;
+    sampi_level *level = m->level;
+    level[0] = sampi_mark(m);
+    for (uint32_t i = at + 1; i < end && sampi_step(m);) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
+        const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : level[depth - 1].items;
+        sampi_drop(m, level[depth - 1]);
+        m->ended = false;
+        if (hi - lo == 1) { /* the usual case: one item, which only moves on */
+            sampi_item item = *sampi_item_at(m, lo);
+            int32_t state = sampi_next(m, item.state, (uint8_t)head);
+            if (!state) {
+                i += size;
+                continue;
+            }
+            if (sampi_lex_at(m, state)->flags)
+                sampi_advance(m, lo, hi, (uint8_t)head);
+            else
+                sampi_push_item(m, state, item.frame);
+        } else {
+            sampi_advance(m, lo, hi, (uint8_t)head);
+        }
+        if (m->items.n == level[depth - 1].items) {
+            i += size;
+            continue;
+        }
+        level[depth] = sampi_mark(m);
+        if (head >> 8 != SAMPI_NO_TOKEN) {
+            int32_t *token = (int32_t *)sampi_more(m, &m->tokens, sizeof *token, 1);
+            if (token) *token = (int32_t)(head >> 8);
+        }
+        if (m->ended && keep && size > 1) {
+            int32_t *place = (int32_t *)sampi_more(m, &m->places, sizeof *place, 1);
+            if (place) *place = (int32_t)i;
+        }
+        i++;
+    }
+    sampi_drop(m, level[0]);
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
+   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a state
+   and of what UTF-8 expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+{
+    enum { LIMIT = 24 };
+    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
+                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
+    static const uint8_t behind[8] = {
+        0, 0, 1, 2, 1, 1, 2, 2
+    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
+    int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t expects = pair[i][1];
+        for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
+            int32_t to = expects ? behind[expects] : 0;
+            if (expects ? b < range[expects][0] || b > range[expects][1]
+                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
+                continue;
+            if (!expects && b >= 0xc2)
+                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
+            int32_t flags = sampi_lex_at(m, next)->flags;
+            if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
+            if (k < n) continue;
+            if (n == LIMIT) return false;
+            pair[n][0] = next;
+            pair[n++][1] = to;
+        }
+    }
+    return !m->status;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+{
+    const size_t n_mask = m->index->n_mask;
+    const int32_t *token = (const int32_t *)m->tokens.data;
+    entry->token = first;
+    entry->n_tokens = m->tokens.n - first;
+    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
+    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += n_mask * 4;
+    if (plain)
+        memcpy(entry->bits, m->index->plain, n_mask * 4);
+    else
+        memset(entry->bits, 0, n_mask * 4);
+    for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
+    m->tokens.n = first;
+    entry->n_tokens = 0;
+}
+
+/* Where the entry of a state at a parent's places is, or would be. */
+static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
+{
+    uint32_t mask = (uint32_t)m->entry_slots.n - 1,
+             i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    int32_t *slots = (int32_t *)m->entry_slots.data;
+    for (i = (i ^ i >> 15) & mask; slots[i] >= 0; i = (i + 1) & mask)
+        if (sampi_entry_at(m, slots[i])->parent == parent && sampi_entry_at(m, slots[i])->state == state) break;
+    return &slots[i];
+}
+
+/* Room for one more entry. */
+static bool sampi_entry_room(sampi_matcher *m)
+{
+    if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
+    sampi_vec slots;
+    memset(&slots, 0, sizeof slots);
+    int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
+    if (!sampi_more(m, &slots, 4, n)) return false;
+    memset(slots.data, 0xff, (size_t)n * 4);
+    sampi_vec_free(&m->entry_slots);
+    m->entry_slots = slots;
+    for (int32_t i = 0; i < m->entries.n; i++)
+        *sampi_entry_slot(m, sampi_entry_at(m, i)->parent, sampi_entry_at(m, i)->state) = i;
+    return true;
+}
+
+/* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
+   there; behind places nobody else has called it yet. */
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
+{
+    sampi_level level = sampi_mark(m);
+    const bool keep = entry->parent & 1;
+    bool plain = false;
+    int32_t first = m->tokens.n;
+    entry->place = m->places.n;
+    sampi_begin_step(m);
+    sampi_add_item(m, entry->state, 0);
+    if (entry->parent >= 2) sampi_close(m, level.items, true);
+    int32_t to = m->items.n;
+    if (entry->parent < 2) {
+        plain = sampi_takes_plain(m, entry->state, keep);
+        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        sampi_walk(m, m->index->n_plain, level.items, to, keep);
+    } else {
+        sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++)
+            sampi_walk(m, ((const uint32_t *)m->places.data)[parent.place + i], level.items, to, keep);
+    }
+    sampi_drop(m, level);
+    entry->n_places = m->places.n - entry->place;
+    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (m->status) {
+        m->tokens.n = first;
+        m->places.n = entry->place;
+    }
+}
+
+/* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
+static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    if (!sampi_entry_room(m)) return -1;
+    int32_t at = *sampi_entry_slot(m, parent, state);
+    if (at >= 0) return at;
+    sampi_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.parent = parent;
+    entry.state = state;
+    sampi_entry_fill(m, &entry);
+    sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
+    if (!room) {
+        SAMP_FREE(entry.bits);
+        return -1;
+    }
+    *room = entry;
+    return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
+}
+
+/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
+static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
+{
+    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
+    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
+    const sampi_entry entry = *sampi_entry_at(m, at);
+    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+    if (entry.n_places == 0) return;
+    sampi_level level = sampi_mark(m);
+    sampi_begin_step(m);
+    sampi_return(m, frame);
+    sampi_close(m, level.items, false);
+    int32_t to = m->items.n;
+    for (int32_t i = level.items; i < to && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    }
+    sampi_drop(m, level);
+}
+
+/* The tokens that are called by name at the text's place. */
+static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
+{
+    const samp_vocab_index *index = m->index;
+    for (int32_t c = 0; c < s->n_calls; c++) {
+        const sampi_call *call = (const sampi_call *)m->calls.data + s->calls + c;
+        if (call->rule >= 0) continue;
+        const uint32_t id = (uint32_t)call->token, word = id / 32, bit = 1u << id % 32;
+        if (!call->negated) {
+            if (id < index->n_vocab && !sampi_is_eog(index->vocab, call->token)) bits[word] |= bit;
+            continue;
+        }
+        for (uint32_t i = 0; i < index->n_mask; i++) bits[i] |= index->all[i] & (i == word ? ~bit : ~0u);
+    }
+}
+
+static bool sampi_matcher_ends(const sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_item_at(m, i)->frame == 0 &&
+            (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_ENDS))
+            return true;
+    return false;
+}
+
+/* The mask of the text's place. */
+static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    sampi_pairs_clear(&m->joined);
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_lex s = *sampi_lex_at(m, item.state);
+        if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
+        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+    }
+    for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
+        if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
+            bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
+    return m->status;
+}
+
+/* ---- accepting ---- */
+
+/* Keep the items from `first` on as where the text is. */
+static void sampi_settle_items(sampi_matcher *m, int32_t first)
+{
+    m->n_now = m->items.n - first;
+    memmove(m->items.data, sampi_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
+    m->items.n = m->n_now;
+}
+
+/* Behind a token that is called by name. listed: it has a text, and so counts as one that is not another. */
+static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
+{
+    int32_t first = m->items.n;
+    sampi_begin_step(m);
+    for (int32_t i = 0; i < m->n_now; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_lex s = *sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s.n_calls && (s.flags & SAMPI_STATE_TOKENS); c++) {
+            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+            if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
+                sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
+        }
+    }
+    sampi_close(m, first, true);
+}
+
+/* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
+static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
+{
+    int32_t from = 0, to = m->n_now;
+    for (size_t i = 0; i < n && to > from; i++) {
+        int32_t first = m->items.n;
+        sampi_advance(m, from, to, bytes[i]);
+        from = first;
+        to = m->items.n;
+    }
+    return from;
+}
+
+/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by its
+   rule then. Without memory all stay. */
+static void sampi_sweep_frames(sampi_matcher *m)
+{
+    int32_t n = m->frames.n, kept = 1, n_edges = 0;
+    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to); /* first: 1 if it stays; then its new number */
+    sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
+    if (to && edges) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        for (int32_t i = 0; i < m->n_now; i++) to[sampi_item_at(m, i)->frame] = 1;
+        m->work.n = 0; /* frames whose edges are to be followed */
+        for (int32_t i = 1; i < n; i++)
+            if (to[i]) sampi_work_push(m, i);
+        while (m->work.n > 0 && !m->status)
+            for (int32_t e = sampi_frame_at(m, sampi_work_pop(m))->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+                int32_t f = sampi_edge_at(m, e)->frame;
+                if (f > 0 && !to[f]) {
+                    to[f] = 1;
+                    sampi_work_push(m, f);
+                }
+            }
+        for (int32_t i = 1; i < n && !m->status; i++)
+            if (to[i]) to[i] = kept++;
+    }
+    if (to && edges && !m->status) {
+        to[0] = 0;
+        for (int32_t i = 1; i < n; i++) {
+            if (!to[i]) continue;
+            sampi_frame frame = *sampi_frame_at(m, i);
+            int32_t first = n_edges;
+            for (int32_t e = frame.edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+                edges[n_edges] = *sampi_edge_at(m, e);
+                edges[n_edges].frame = to[edges[n_edges].frame];
+                edges[n_edges].next = sampi_edge_at(m, e)->next < 0 ? -1 : n_edges + 1;
+                n_edges++;
+            }
+            frame.edge = n_edges > first ? first : -1;
+            *sampi_frame_at(m, to[i]) = frame;
+        }
+        for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->frame = to[sampi_item_at(m, i)->frame];
+        if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
+        m->edges.n = n_edges;
+        m->frames.n = m->live = kept;
+    }
+    SAMP_FREE(to);
+    SAMP_FREE(edges);
+}
+
+/* A copy of the array; an empty one if there is no memory, and the fault is told. */
+static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
+{
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    void *room = from->n ? sampi_more(m, &vec, width, from->n) : NULL;
+    if (room) memcpy(room, from->data, (size_t)from->n * width);
+    return vec;
+}
+
+static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
+{
+    sampi_tree t;
+    t.nodes = sampi_copy_vec(m, &from->nodes, sizeof(sampi_expr));
+    t.pool = sampi_copy_vec(m, &from->pool, 1);
+    t.rules = sampi_copy_vec(m, &from->rules, sizeof(sampi_rule));
+    t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
+    t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
+    t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
+    return t;
+}
+
+/* Forget the entries. */
+static void sampi_drop_entries(sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->entries.n; i++) SAMP_FREE(sampi_entry_at(m, i)->bits);
+    m->entries.n = m->tokens.n = m->places.n = 0;
+    sampi_vec_free(&m->entry_slots);
+    m->n_bits = 0;
+}
+
+/* Forget the states, but the dead one. */
+static void sampi_drop_states(sampi_matcher *m)
+{
+    m->states.n = m->next.n = m->calls.n = 0;
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
+    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
+    if (dead) memset(dead, 0, sizeof *dead);
+    if (next) memset(next, 0, (size_t)m->grammar->n_classes * sizeof *next);
+}
+
+/* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
+static int sampi_node_parts(int kind)
+{
+    if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
+    if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
+    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+}
+
+/* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
+   to [i] is the new number of node i. Those of the grammar are there. */
+static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, int32_t n)
+{
+    const int32_t own = m->grammar->tree.nodes.n;
+    for (int32_t i = n - 1; i >= own; i--) {
+        const sampi_expr *e = sampi_at(&m->tree, i);
+        if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
+        if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        sampi_expr e = *sampi_at(&m->tree, i);
+        if (i < own) to[i] = i;
+        if (i < own || !to[i]) continue;
+        if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
+        if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
+        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+    }
+}
+
+/* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
+static void sampi_sweep_nodes(sampi_matcher *m)
+{
+    int32_t n = m->tree.nodes.n;
+    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to);
+    sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_drop_entries(m);
+    if (!to) sampi_fault(m, SAMP_E_NOMEM);
+    if (!m->status) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        for (int32_t i = 0; i < m->n_now; i++) to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node] = 1;
+        for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
+        for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
+        sampi_move_nodes(m, &fresh, to, n);
+    }
+    if (m->status) {
+        sampi_tree_free(&fresh);
+        SAMP_FREE(to);
+        return;
+    }
+    sampi_tree old = m->tree;
+    m->tree = fresh;
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    for (int32_t i = 0; i < m->n_now; i++)
+        sampi_item_at(m, i)->state = to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node];
+    sampi_drop_states(m);
+    for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->state = sampi_state_of(m, sampi_item_at(m, i)->state);
+    sampi_tree_free(&old);
+    SAMP_FREE(to);
+}
+
+/* What grows, in bytes, roughly. */
+static size_t sampi_matcher_bytes(const sampi_matcher *m)
+{
+    return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
+           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
+           (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
+           (size_t)m->entries.n * sizeof(sampi_entry);
+}
+
+/* Before a call does its work: room for what it will make. */
+static int sampi_matcher_begin(sampi_matcher *m)
+{
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    m->work.n = 0;
+    m->items.n = m->n_now;
+    if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
+    sampi_sweep_nodes(m);
+    if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
+    return m->status;
+}
+
+/* What a token leads to: items from the returned number on; none: it is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token)
+{
+    size_t n = 0;
+    const samp_vocab *vocab = m->index->vocab;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
+    const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
+    bool listed = m->index->all[token / 32] >> token % 32 & 1;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes, n) : m->n_now;
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
+            sampi_accept_named(m, token, listed);
+            break;
+        }
+    return first;
+}
+
+/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status) return status;
+    sampi_level before = sampi_mark(m);
+    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
+    int32_t first = sampi_matcher_try(m, token);
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
+    if (m->status || !kept) {
+        sampi_drop(m, before);
+        return m->status ? m->status : SAMP_E_RANGE;
+    }
+    *kept = token;
+    sampi_settle_items(m, first);
+    return SAMP_OK;
+}
+
+/* Is a token allowed? 1, 0 or a status. */
+static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status) return status;
+    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
+    sampi_level before = sampi_mark(m);
+    bool allowed = sampi_matcher_try(m, token) < m->items.n;
+    sampi_drop(m, before);
+    return m->status ? m->status : allowed;
+}
+
+/* To the beginning of a text. What has been made stays. */
+static int sampi_matcher_reset(sampi_matcher *m)
+{
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    m->frames.n = 1;
+    m->live = 1;
+    sampi_begin_step(m);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_close(m, 0, true);
+    m->n_now = m->status ? 0 : m->items.n;
+    return m->status;
+}
+
+static void sampi_matcher_free(sampi_matcher *m)
+{
+    if (!m) return;
+    sampi_drop_entries(m);
+    sampi_tree_free(&m->tree);
+    sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
+                         &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    SAMP_FREE(m->rule_frame);
+    SAMP_FREE(m->memo);
+    SAMP_FREE(m->level);
+    SAMP_FREE(m->bits);
+    SAMP_FREE(m);
+}
+
+/* A matcher with all that never moves, and nothing in its arrays. */
+static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
+    if (!m) return NULL;
+    memset(m, 0, sizeof *m);
+    m->index = index;
+    m->grammar = grammar;
+    m->max_bytes = (size_t)1 << 26;
+    m->max_steps = (int64_t)1 << 24;
+    size_t n_rules = (size_t)grammar->tree.rules.n;
+    m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
+    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
+    m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
+    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+        sampi_matcher_free(m);
+        return NULL;
+    }
+    memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    return m;
+}
+
+/* Which token a text in angle brackets is; -1: none, or several. */
+static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
+{
+    samp_token found[2] = { -1, -1 };
+    if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        size_t length = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &length);
+        if (length == n && bytes && memcmp(bytes, text, n) == 0) return token;
+    }
+    return -1;
+}
+
+/* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
+   text's node, where the tree had the rule of that name. */
+static int sampi_matcher_make(sampi_matcher *m)
+{
+    m->tree = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_drop_states(m);
+    sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    if (m->status) return m->status;
+    outermost->rule = outermost->edge = -1;
+    for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
+        sampi_expr *text = sampi_at(&m->tree, e.a);
+        text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
+        if (text->c < 0) return SAMP_E_RANGE;
+    }
+    return sampi_matcher_reset(m);
+}
+
+/* As it is, without its entries: these come back. NULL: no memory. */
+static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+{
+    sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
+    if (!m) return NULL;
+    m->max_bytes = from->max_bytes;
+    m->max_steps = from->max_steps;
+    m->n_now = from->n_now;
+    m->live = from->live;
+    m->tree = sampi_copy_tree(m, &from->tree);
+    m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
+    m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
+    m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
+    m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
+    m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
+    m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    if (!m->status) return m;
+    sampi_matcher_free(m);
+    return NULL;
+}
+
+/* ---- the sampler ---- */
+
+static const char *sampi_grammar_name(const samp_sampler *s)
+{
+    (void)s;
+    return "grammar";
+}
+
+static int sampi_grammar_accept(samp_sampler *s, samp_token token)
+{
+    return sampi_matcher_accept((sampi_matcher *)s->ctx, token);
+}
+static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
+static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
+
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    int status = sampi_matcher_begin(m);
+    if (!status) status = sampi_matcher_mask(m, m->bits);
+    bool any = false;
+    for (size_t i = 0; i < cur->size && !status && !any; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
+    }
+    if (status || !any) return status ? status : SAMP_E_EMPTY;
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        if (id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1)) continue;
+        if (cur->data[i].logit >= -FLT_MAX) cur->sorted = false;
+        cur->data[i].logit = -INFINITY;
+    }
+    return SAMP_OK;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s);
+static const samp_sampler_i *sampi_grammar_iface(void)
+{
+    static const samp_sampler_i iface = { sampi_grammar_name,
+                                          sampi_grammar_accept,
+                                          sampi_grammar_apply,
+                                          sampi_grammar_reset,
+                                          sampi_grammar_clone,
+                                          sampi_grammar_free,
+                                          NULL };
+    return &iface;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
+{
+    sampi_matcher *m = sampi_matcher_copy((const sampi_matcher *)s->ctx);
+    samp_sampler *copy = m ? samp_init_custom(sampi_grammar_iface(), m) : NULL;
+    if (!copy) sampi_matcher_free(m);
+    return copy;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
+    sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
+    sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (!t.status && !m) return NULL;
+    int status = m ? sampi_matcher_make(m) : SAMP_OK;
+    sampi_require(&t, !status, status, "grammar");
+    t.base.iface = m && !status ? sampi_grammar_iface() : t.base.iface;
+    t.base.ctx = status ? NULL : m;
+    if (status) sampi_matcher_free(m);
+    if (status == SAMP_E_NOMEM) return NULL;
+    samp_sampler *s = sampi_new(&t);
+    if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
+    return s;
+}
+
+/* The matcher of a sampler, or NULL and why not. */
+static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
+{
+    *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
+    if (!*status && (s->iface != sampi_grammar_iface() || !sampi_is_custom((const sampi_sampler *)s)))
+        *status = SAMP_E_UNSUPPORTED;
+    return *status ? NULL : (sampi_matcher *)s->ctx;
+}
+
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (!m) return status;
+    if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
+    m->max_bytes = max_bytes;
+    m->max_steps = max_steps;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !bits) return SAMP_E_NULL;
+    if (m) status = sampi_matcher_begin(m);
+    return m && !status ? sampi_matcher_mask(m, bits) : status;
+}
+
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? sampi_matcher_ends(m) : status;
+}
+
+/* The only byte that the items [from, to) go on with, or -1. */
+static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int32_t found = -1;
+    for (int32_t i = from; i < to; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        int32_t flags = sampi_lex_at(m, item.state)->flags;
+        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        for (int32_t b = 0; b < 256 && !m->status; b++)
+            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
+                if (found >= 0) return -1;
+                found = b;
+            }
+    }
+    return found;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    enum { MOST = 4096 }; /* a grammar may force text without end */
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (!status) status = sampi_matcher_begin(m);
+    if (status) return status;
+    sampi_level before = sampi_mark(m);
+    int32_t from = 0, to = m->n_now;
+    int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
+    for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
+        if ((byte & 0xc0) != 0x80) whole = n;
+        if ((size_t)n < size) bytes[n] = (char)byte;
+        int32_t first = m->items.n;
+        sampi_advance(m, from, to, (uint8_t)byte);
+        from = first;
+        to = m->items.n;
+        if (byte < 0x80) whole = n + 1;
+    }
+    sampi_drop(m, before);
+    return m->status ? m->status : whole;
+}
+
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(grammar, &status);
+    if (!m) return status;
+    samp_token token = samp_draw(chain, logits, n_vocab);
+    int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
+    if (allowed < 0) return allowed;
+    if (!allowed) {
+        status = samp_grammar_mask(grammar, m->bits);
+        if (!status && n_vocab > m->index->n_vocab) status = SAMP_E_RANGE;
+        if (status) return status;
+        token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    }
+    if (token < 0) return token;
+    status = samp_accept(grammar, token);
+    if (!status) status = samp_accept(chain, token);
+    return status ? status : token;
+}
+
+/* ---- what the core asks ---- */
+
+static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
+{
+    while (sampi_is_chain(s)) {
+        int32_t i = 0;
+        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
+        if (i == s->u.chain.n) return NULL;
+        s = s->u.chain.item[i];
+    }
+    return sampi_is_grammar(s) ? s : NULL;
+}
+
+/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined with
+   its own. */
+static int sampi_grammar_job(sampi_job *job)
+{
+    sampi_sampler *s = sampi_first_grammar(job->s);
+    if (!s) return SAMP_OK;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
+    int status = samp_grammar_mask(&s->base, m->bits);
+    for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
+    job->mask = m->bits;
+    return status;
+}
+
+/* Into the fingerprint: the grammar, and the size of the vocabulary. */
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
+    const sampi_tree *t = &m->grammar->tree;
+    sampi_mix(hash, m->index->n_vocab);
+    sampi_mix(hash, (uint64_t)m->grammar->root);
+    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    }
+}
+
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a copy;
+   then reading them can't fail, but for want of memory, and the text ends where that was. */
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = io->mode == SAMPI_CHECK ? sampi_matcher_copy(m) : m;
+    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
+    if (!copy || (io->mode != SAMPI_WRITE && sampi_matcher_reset(copy))) io->bad = true;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token token = io->mode == SAMPI_WRITE ? ((const samp_token *)m->history.data)[i] : 0;
+        token = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)token, 4);
+        if (io->mode != SAMPI_WRITE && !io->bad) io->bad = sampi_matcher_accept(copy, token) != SAMP_OK;
+    }
+    if (copy != m) sampi_matcher_free(copy);
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
