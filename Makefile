@@ -173,6 +173,19 @@ test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 test-fast-long: $(B)/test_fast
 	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'test_random_chains*' | grep -v RUN
 
+## test-schemas: JSON schemas of files with documents, judged by the naive matcher and the real one (SCHEMAS=file.jsonl.gz)
+test-schemas: $(B)/schema_files
+	@case "$(SCHEMAS)" in "") echo "test-schemas: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2;; \
+	  *.gz) gzip -dc $(SCHEMAS) > $(B)/schemas.jsonl;; *) cp $(SCHEMAS) $(B)/schemas.jsonl;; esac; \
+	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
+
+## test-schema-suite: the same with the official test suite of JSON schema (draft 4, from npm)
+test-schema-suite: $(B)/schema_files
+	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
+
+$(B)/schema_files: tests/schema_files.c tests/naive_grammar.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
 ## fuzz-regress: both executors over the fuzzer's corpus and 20,000 random inputs
 fuzz-regress: tests/fuzz/fuzz_chain.c tests/fuzz/driver.c $(TEST_DEPS) | $(B)
 	$(CC) $(CFLAGS) $(C11) tests/fuzz/fuzz_chain.c tests/fuzz/driver.c -o $(B)/fuzz_driver -lm
@@ -194,7 +207,7 @@ parity-small: | $(B)
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags parity-small fuzz-regress test-namespace test-readme toc budget-code
+      test-flags parity-small fuzz-regress test-schema-suite test-namespace test-readme toc budget-code
 CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
 
 ## ci: what .ci/run adds to make test
@@ -407,5 +420,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

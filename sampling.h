@@ -13889,25 +13889,26 @@ enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
 typedef struct sampi_schema {
     sampi_json doc;
     sampi_tree *tree;
-    int status;                        /* the first error: what comes after it does nothing */
-    bool in_order;                     /* members come in the schema's order */
-    bool old_ref, old_id, old_integer; /* what drafts 4 to 7, and 4, mean by $ref; id; integer */
-    int32_t key[SAMPI_KEY_LAST];       /* numbers of strings; -1: the document does not have it */
-    uint8_t *key_of;                   /* [n_strings] key + 1, or 0 */
-    sampi_scalars *scalars;            /* [2 * n_nodes] of schemas, as under- and overestimate */
-    uint8_t *scalars_known;            /* [2 * n_nodes] 0, 1: being made, 2 */
-    sampi_vec goals, slots;            /* sampi_goal, and where a goal with some hash is */
-    sampi_vec arena;                   /* int32_t: literals of goals, lists of texts. Only grows */
-    sampi_vec stack;                   /* int32_t: what functions collect; each leaves it as it was */
-    sampi_vec atoms, todo;             /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
-    sampi_vec queue;                   /* goals whose rules have no body yet */
-    sampi_vec patterns;                /* int32_t: strings, and their nodes as regular expressions */
-    int32_t *targets;                  /* [n_nodes] of $ref; -1: not known yet */
-    int64_t steps;                     /* that may still be done */
-    int nesting;                       /* of sampi_schema_scalars */
-    int level;                         /* of questions whether something is possible, one within the other */
-    sampi_node space, comma, colon;    /* between the parts of arrays and objects */
-    sampi_node string, shortest, character; /* any string; in its shortest spelling; one character of that */
+    int status;                     /* the first error: what comes after it does nothing */
+    bool in_order;                  /* members come in the schema's order */
+    int draft;                      /* 4, 6, 7, or 2020 */
+    int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
+    uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
+    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
+    uint8_t *scalars_known;         /* [2 * n_nodes] 0, 1: being made, 2 */
+    sampi_vec goals, slots;         /* sampi_goal, and where a goal with some hash is */
+    sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
+    sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
+    sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
+    sampi_vec queue;                /* goals whose rules have no body yet */
+    sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    int64_t steps;                  /* that may still be done */
+    int nesting;                    /* of sampi_schema_scalars */
+    int level;                      /* of questions whether something is possible, one within the other */
+    sampi_node space, comma, colon; /* between the parts of arrays and objects */
+    sampi_node any, string;         /* a character of a string in any spelling; any string */
+    sampi_node character, shortest; /* the same in the shortest one */
     sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
 } sampi_schema;
 
@@ -13929,7 +13930,7 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 /* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
 static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
 {
-    if (x->old_ref && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
         return -1;
     return sampi_json_member(&x->doc, schema, x->key[key]);
 }
@@ -14000,7 +14001,7 @@ static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 }
 
 /* One more step; false: it is one too many, or there has been an error. */
-static SAMPI_COLD bool sampi_step(sampi_schema *x, int32_t node)
+static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
 {
     if (!x->status && --x->steps < 0)
         sampi_schema_fail(x, node, SAMP_E_RANGE, "too many combinations of anyOf, oneOf, not and the like");
@@ -14057,7 +14058,7 @@ enum { SAMPI_URI = 1024 };
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
 {
-    int32_t node = sampi_keyword(x, schema, x->old_id ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
+    int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
     return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
 }
 
@@ -14124,7 +14125,7 @@ static SAMPI_COLD int32_t sampi_schema_addressed(sampi_schema *x, const char *ad
 {
     char out[SAMPI_URI];
     for (int32_t i = 0; i < x->doc.n_nodes && n; i++) {
-        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_step(x, i)) continue;
+        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_schema_step(x, i)) continue;
         if (sampi_schema_address(x, i, out) == n && !memcmp(out, address, n)) return i;
     }
     return -1;
@@ -14170,7 +14171,7 @@ static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resourc
             found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
         }
         if (found && sampi_schema_resource(x, i) == resource) return i;
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_step(x, i)) break;
+        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
     }
     return -1;
 }
@@ -14433,7 +14434,7 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
     sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
     sampi_node whole = sampi_tree_seq(t, sign, x->digits);
-    return x->old_integer ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
 /* The whole numbers (no sign) that end in the digits w [n], and then in so many zeros. A number may be shorter than
@@ -14547,7 +14548,7 @@ static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, 
 static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
 {
     sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
-    for (int32_t i = 0; i < a.n && sampi_step(x, 0); i++) {
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
         int32_t value = *sampi_ints(&x->arena, a.list + i);
         if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
     }
@@ -14876,7 +14877,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
     if (least > most) return sampi_texts_none();
     if (least > 0 || most < INT32_MAX) {
-        sampi_node inside = sampi_tree_repeat(x->tree, x->character, least, most < INT32_MAX ? most : -1);
+        sampi_node inside = sampi_tree_repeat(x->tree, x->any, least, most < INT32_MAX ? most : -1);
         all = sampi_texts_some(x, sampi_schema_in_quotes(x->tree, inside));
     }
     int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
@@ -14917,7 +14918,7 @@ static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t sc
 static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
 {
     sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
         sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
         one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
@@ -15224,10 +15225,14 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
     SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
     SAMPI_ATOM_MOST,
-    SAMPI_ATOM_ITEM,   /* item number `name`, if there, satisfies `literal` */
-    SAMPI_ATOM_ITEMS,  /* all items do */
-    SAMPI_ATOM_SOME,   /* `name` items or more do */
-    SAMPI_ATOM_REFUSED /* what schema `node` must not be can't be expressed */
+    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items do */
+    SAMPI_ATOM_SOME,    /* `name` items or more do */
+    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
+                          value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
+    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
+    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
@@ -15380,6 +15385,18 @@ static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t
     sampi_expand(x, s, now, later);
 }
 
+/* The way in which some member breaks a keyword about names that are not told one by one. */
+static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+                                        int32_t now, int32_t later)
+{
+    int32_t atoms = x->atoms.n;
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    sampi_expand(x, s, now, later);
+    x->atoms.n = atoms;
+}
+
 /* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
    not the case, so no two ways lead to the same value. */
 static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
@@ -15403,10 +15420,14 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
     if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
     if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
-    static const sampi_schema_key refused[] = { SAMPI_KEY_PATTERN_PROPERTIES, SAMPI_KEY_ADDITIONAL_PROPERTIES,
-                                                SAMPI_KEY_PROPERTY_NAMES,     SAMPI_KEY_UNEVALUATED_PROPERTIES,
-                                                SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
-                                                SAMPI_KEY_DEPENDENCIES };
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
+    for (size_t i = 0; i < 2; i++)
+        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
+                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
             sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
@@ -15459,7 +15480,7 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
     sampi_expand(x, s, now, none);
     x->todo.n = todo;
     for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
-        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_step(x, k); k = sampi_doc(x, k)->next) {
+        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
             int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
             sampi_way_literal(x, s, i, SAMPI_IS, both, later);
             x->todo.n = todo;
@@ -15470,11 +15491,12 @@ static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, i
 static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
 {
     int32_t at, todo = x->todo.n, atoms = x->atoms.n;
-    if (!sampi_may_hold(x, s, schema)) {
+    int kind = sampi_doc(x, schema)->kind;
+    if (kind == SAMPI_JSON_TRUE) return;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
         sampi_expand(x, s, now, later);
         return;
     }
-    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return; /* true */
     if (s->type == SAMPI_T_OBJECT)
         sampi_expand_isnt_object(x, s, schema, now, later);
     else
@@ -15514,7 +15536,7 @@ static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t
                                        int32_t later)
 {
     if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
-    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_step(x, i); i = sampi_doc(x, i)->next) {
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
         for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
             if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
@@ -15574,7 +15596,7 @@ static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int3
 /* Follows every way from here: what is to do now, then what must not hold, later. */
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
 {
-    if (x->status || (s->ask && s->found) || !sampi_step(x, 0)) return;
+    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
     if (now < 0 && later < 0) {
         sampi_finish(x, s);
         return;
@@ -15764,11 +15786,13 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns; -1: there can be none. */
-static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits)
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns, with one literal more if
+   `also` is not -1; -1: there can be none. */
+static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
+                                            sampi_literal also)
 {
     int32_t first = x->stack.n;
-    bool possible = true;
+    bool possible = also < 0 || sampi_goal_add(x, first, also);
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
@@ -15797,14 +15821,14 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
-    for (int32_t i = 0; i < o->names.n && possible && sampi_step(x, 0); i++) {
+    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
         for (int32_t k = 0; k < o->patterns.n; k++) {
             sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
         }
-        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits) : -1;
+        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, -1) : -1;
         possible = n.goal >= 0 || !n.required;
         ((sampi_name *)o->names.data)[i] = n;
     }
@@ -15819,17 +15843,17 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 /* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
    number i no others. Each pattern more splits them in two. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
-                                                 uint32_t bits)
+                                                 uint32_t bits, sampi_literal also)
 {
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
-                                              bits | (uint32_t)1 << i);
-        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits));
+                                              bits | (uint32_t)1 << i, also);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, also));
     }
-    int32_t goal = sampi_object_goal(x, o, -1, bits);
+    int32_t goal = sampi_object_goal(x, o, -1, bits, also);
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
@@ -15863,8 +15887,8 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
 }
 
 /* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. */
-static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
+   them. `witness`: one of those that must be there, or NEVER. */
+static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node witness)
 {
     sampi_tree *t = x->tree;
     sampi_name *names = (sampi_name *)o->names.data;
@@ -15872,11 +15896,13 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     memset(&list, 0, sizeof list);
     if (o->names.n) qsort(names, (size_t)o->names.n, sizeof *names, sampi_names_by_order);
     int32_t n_required = 0;
-    for (int32_t i = 0; i < o->names.n && !x->status; i++) {
-        if (names[i].goal < 0) continue;
-        sampi_member m = { sampi_object_pair(x, sampi_schema_quoted(x, names[i].name),
-                                             sampi_goal_node(x, names[i].goal)),
-                           names[i].required };
+    for (int32_t i = 0; i <= o->names.n && !x->status; i++) {
+        sampi_member m = { witness, true };
+        if (i < o->names.n ? names[i].goal < 0 : witness == SAMPI_NEVER) continue;
+        if (i < o->names.n) {
+            m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
+            m.required = names[i].required;
+        }
         sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
         if (room)
             *room = m;
@@ -15903,23 +15929,83 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     return sampi_schema_bracket(x, "{", inside, "}");
 }
 
-/* An object of the atoms. */
+/* The names among which one breaks the keyword of an EXISTS. */
+static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
+{
+    if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
+    if (a.name == SAMPI_KEY_PROPERTY_NAMES)
+        return sampi_texts_not(x, sampi_schema_scalars(x, a.node, true).string, true);
+    sampi_node known = SAMPI_NEVER;
+    int32_t schema = sampi_doc(x, a.node)->parent, at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_doc(x, i)->name), known);
+    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_named_pattern(x, i), known);
+    return sampi_texts_not(x, sampi_texts_some(x, known), true);
+}
+
+static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, sampi_shapes *s)
+{
+    memset(o, 0, sizeof *o);
+    o->shapes = s;
+    o->last = x->atoms.n;
+    o->most = INT32_MAX;
+    o->allowed = sampi_texts_any();
+    sampi_object_collect(x, o);
+}
+
+/* An object of the atoms, of which none is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
-    memset(&o, 0, sizeof o);
-    o.shapes = s;
-    o.last = x->atoms.n;
-    o.most = INT32_MAX;
-    o.allowed = sampi_texts_any();
-    sampi_object_collect(x, &o);
+    sampi_node witness = SAMPI_NEVER, other = SAMPI_NEVER;
+    sampi_object_begin(x, &o, s);
     if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
     bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o);
+    for (int32_t i = s->first; i < o.last && possible; i++) {
+        sampi_atom a = *sampi_atom_at(x, i);
+        if (a.kind != SAMPI_ATOM_WITNESS) continue;
+        if (witness != SAMPI_NEVER)
+            sampi_refuse(x, a.node, "not supported where it must not hold, beside another one");
+        sampi_texts names = sampi_texts_and(x, sampi_object_unlisted(x, &o), sampi_exists_names(x, a), true);
+        witness = sampi_object_others(x, &o, names, 0, 0, a.literal);
+        possible = witness != SAMPI_NEVER && !o.closed;
+    }
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
-        sampi_node other = o.closed ? SAMPI_NEVER : sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0);
-        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
+        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
+        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other, witness), s->node);
     }
+    sampi_vec_free(&o.names);
+    sampi_vec_free(&o.patterns);
+}
+
+/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not. */
+static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
+{
+    int32_t i = s->first, n_atoms = x->atoms.n;
+    sampi_object o;
+    while (i < n_atoms && sampi_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
+    if (i == n_atoms) {
+        sampi_finish_object(x, s);
+        return;
+    }
+    sampi_atom a = *sampi_atom_at(x, i);
+    sampi_texts names = sampi_exists_names(x, a);
+    sampi_object_begin(x, &o, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
+    for (int32_t k = 0; k < o.names.n && sampi_schema_step(x, a.node); k++) {
+        int32_t name = ((sampi_name *)o.names.data)[k].name;
+        if (!sampi_texts_have(x, names, name)) continue;
+        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
+        if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
+        sampi_finish_objects(x, s);
+        x->atoms.n = n_atoms;
+    }
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
+    sampi_finish_objects(x, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
     sampi_vec_free(&o.names);
     sampi_vec_free(&o.patterns);
 }
@@ -16011,7 +16097,7 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
     if (a->some_least > a->least) a->least = a->some_least;
     if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
         sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
-    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_step(x, 0); i++)
+    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
@@ -16153,14 +16239,14 @@ static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
         sampi_shapes ask = *s;
         ask.ask = true;
         if (s->type == SAMPI_T_OBJECT)
-            sampi_finish_object(x, &ask);
+            sampi_finish_objects(x, &ask);
         else
             sampi_finish_array(x, &ask);
         if (ask.found) sampi_refuse(x, refused, "not supported where it must not hold");
         return;
     }
     if (s->type == SAMPI_T_OBJECT)
-        sampi_finish_object(x, s);
+        sampi_finish_objects(x, s);
     else
         sampi_finish_array(x, s);
 }
@@ -16199,12 +16285,13 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
 {
     sampi_tree *t = x->tree;
     samp_grammar_error error;
-    static const char string[] =
-        "\"([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
-        "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))*\"";
+    static const char any[] =
+        "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
+        "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
     static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
                       fraction[] = "(\\.\\d+)?";
-    x->string = sampi_tree_regex(t, string, sizeof string - 1, false, sampi_tree_class, &error);
+    x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
+    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
     x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
     x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
     x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
@@ -16237,16 +16324,26 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
         x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
         if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
     }
+    x->draft = 8;
     int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
     const char *text = "";
     if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
         text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
     for (size_t i = 0; i + 8 <= n; i++) {
         if (memcmp(text + i, "draft-0", 7)) continue;
-        if (text[i + 7] < '4') sampi_refuse(x, dialect, "drafts before 4");
-        x->old_ref = true;
-        x->old_id = x->old_integer = text[i + 7] == '4';
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        x->draft = text[i + 7] - '0';
     }
+    /* What a draft does not know yet is no keyword. */
+    static const struct {
+        sampi_schema_key key;
+        int draft;
+    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
     return x->status;
 }
 

@@ -192,7 +192,8 @@ static void test_strings(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
-        { "{\"minLength\":2,\"maxLength\":3}", "\"ab\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n\"\\n\\\"x\"\n1",
+        { "{\"minLength\":2,\"maxLength\":3}",
+          "\"\\ud83d\\ude00\\u0041\"\n\"ab\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n\"\\n\\\"x\"\n1",
           "\"a\"\n\"abcd\"\n\"\xc3\xa9\"", NULL },
         { "{\"pattern\":\"^[a-c]+$\"}", "\"abc\"\n1", "\"\"\n\"abd\"\n\"xa\"", NULL },
         { "{\"pattern\":\"b\"}", "\"abc\"\n\"b\"\n\"\\nb\"", "\"ac\"\n\"\"", NULL },
@@ -313,6 +314,16 @@ static void test_applicators(void **state)
         { "{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{}\n{\"b\":1}", "{\"a\":1}\n{\"b\":1,\"a\":2}",
           NULL },
         { "{\"not\":{\"type\":[\"string\",\"object\"]}}", "1\n[]\nnull", "\"x\"\n{}", NULL },
+        { "{\"not\":{\"patternProperties\":{\"^x\":{\"type\":\"integer\"}}},\"type\":\"object\"}",
+          "{\"xa\":null}\n{\"a\":1,\"x\":\"s\",\"xb\":2}", "{}\n{\"x\":1}\n{\"a\":null}", NULL },
+        { "{\"not\":{\"properties\":{\"a\":{}},\"additionalProperties\":false},\"type\":\"object\",\"properties\":{"
+          "\"b\":{\"type\":\"integer\"}}}",
+          "{\"b\":1}\n{\"c\":1}\n{\"a\":1,\"c\":2}", "{}\n{\"a\":1}\n{\"b\":\"s\"}", NULL },
+        { "{\"not\":{\"propertyNames\":{\"maxLength\":1}}}", "{\"ab\":1}\n{\"a\":0,\"bc\":1}", "{}\n{\"a\":1}\n[]",
+          NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"number\",\"minimum\":3}}],\"type\":\"object\"}",
+          "{\"a\":1}\n{\"a\":3.5}\n{\"a\":4,\"b\":1}", "{}\n{\"a\":4}\n{\"a\":1.5}\n{\"a\":1,\"b\":3.5}", NULL },
         { "{\"not\":{\"not\":{\"type\":\"string\"}}}", "\"x\"", "1\n{}", NULL },
         { "{\"not\":{}}", "", "1\n{}\n[]", NULL },
         { "{\"not\":{\"anyOf\":[{\"type\":\"object\",\"minProperties\":2},{\"type\":\"array\",\"minItems\":1}]}}",
@@ -339,6 +350,8 @@ static void test_references(void **state)
 {
     (void)state;
     static const schema_case cases[] = {
+        { "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"const\":1,\"if\":{},\"then\":false}", "1\n2",
+          "", NULL },
         { "{\"$defs\":{\"t\":{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"n\":{\"$ref\":\"#/"
           "$defs/t\"}},\"required\":[\"v\"],\"additionalProperties\":false}},\"$ref\":\"#/$defs/t\"}",
           "{\"v\":1}\n{\"n\":{\"n\":{\"v\":3},\"v\":2},\"v\":1}", "{\"n\":{\"n\":{}}}\n{\"v\":1,\"n\":{}}", NULL },
