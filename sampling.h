@@ -910,7 +910,17 @@ typedef struct samp_grammar samp_grammar;
      text     ends with 0; at most 2^28 bytes. GBNF as llama.cpp reads it (its grammars/README.md): names, literals,
               classes, groups, * + ? {m,n}, tokens <[id]> and <text>, ! before them; a rule may recur in any place.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
-     root     of GBNF, the rule to begin with; NULL: "root"
+              JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
+              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
+              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
+              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
+              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
+              listed may come twice.
+     root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
+              order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
+              (one behind each comma and colon; NULL: any space, but none around the whole)
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep; SAMP_E_NULL;
               SAMP_E_NOMEM.
@@ -13464,17 +13474,11 @@ typedef struct sampi_json_reader {
 /* The status, with the line and column (in bytes, from 1) of a place in a text. */
 static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
 {
-    samp_grammar_error *e = doc->error;
-    e->status = status;
-    e->line = e->column = 1;
-    for (size_t i = 0; i < at; i++) {
-        e->column++;
-        if (doc->source[i] == '\n') e->line++, e->column = 1;
-    }
-    size_t n = 0;
-    for (; message[n] && n + 1 < sizeof e->message; n++) e->message[n] = message[n];
-    e->message[n] = 0;
-    return status;
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.text = doc->source;
+    r.error = doc->error;
+    return sampi_expected(&r, doc->source + at, status, message);
 }
 
 static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
@@ -13766,7 +13770,8 @@ static SAMPI_COLD int sampi_json_room(sampi_json *doc)
     return SAMP_OK;
 }
 
-/* Reads a document of n bytes, which must stay where it is; *error says where it is wrong. Node 0 is the whole. */
+/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
+   is the whole. */
 static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_grammar_error *error)
 {
     memset(doc, 0, sizeof *doc);
@@ -13903,6 +13908,7 @@ typedef struct sampi_schema {
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    int32_t *listed;                /* [n_strings] see sampi_object_name */
     int64_t steps;                  /* that may still be done */
     int nesting;                    /* of sampi_schema_scalars */
     int level;                      /* of questions whether something is possible, one within the other */
@@ -15665,8 +15671,8 @@ static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsig
 
 /* A name that some atom speaks of. */
 typedef struct sampi_name {
-    int32_t name, order; /* its string; the place where it was met first */
-    int32_t goal;        /* of its value; -1: it must not be there */
+    int32_t name; /* its string */
+    int32_t goal; /* of its value; -1: it must not be there */
     bool required;
 } sampi_name;
 
@@ -15674,36 +15680,31 @@ typedef struct sampi_name {
 typedef struct sampi_object {
     sampi_shapes *shapes;
     int32_t last;        /* atoms from shapes->first to there */
-    sampi_vec names;     /* sampi_name, by number of string */
+    sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
     sampi_texts allowed; /* names: propertyNames */
     int32_t least, most;
     bool closed; /* no other names, since it equals a value */
 } sampi_object;
 
+/* Lists a name, unless it is: x->listed tells where, while names are collected. */
 static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
 {
-    sampi_name *n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
-    if (!n) {
-        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
-        return;
+    sampi_name *n = NULL;
+    if (x->listed[name] > 0)
+        n = (sampi_name *)o->names.data + (x->listed[name] - 1);
+    else {
+        n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
+        if (!n) {
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            return;
+        }
+        n->name = name;
+        n->required = false;
+        n->goal = 0;
+        x->listed[name] = o->names.n;
     }
-    n->name = name;
-    n->order = o->names.n;
-    n->required = required;
-    n->goal = 0;
-}
-
-static int sampi_names_by_number(const void *a, const void *b)
-{
-    const sampi_name *p = (const sampi_name *)a, *q = (const sampi_name *)b;
-    return p->name != q->name ? (p->name < q->name ? -1 : 1) : (p->order > q->order) - (p->order < q->order);
-}
-
-static int sampi_names_by_order(const void *a, const void *b)
-{
-    const sampi_name *p = (const sampi_name *)a, *q = (const sampi_name *)b;
-    return (p->order > q->order) - (p->order < q->order);
+    n->required |= required;
 }
 
 /* The names that a group of keywords speaks of, its patterns and its bounds. */
@@ -15754,16 +15755,7 @@ static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
         for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
             sampi_object_name(x, o, sampi_doc(x, k)->name, true);
     }
-    sampi_name *names = (sampi_name *)o->names.data;
-    if (o->names.n) qsort(names, (size_t)o->names.n, sizeof *names, sampi_names_by_number);
-    int32_t n = 0;
-    for (int32_t i = 0; i < o->names.n; i++) {
-        if (n > 0 && names[n - 1].name == names[i].name)
-            names[n - 1].required |= names[i].required;
-        else
-            names[n++] = names[i];
-    }
-    o->names.n = n;
+    for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
 }
 
 /* Adds to the goal on the stack what a group says of a member: of one that is listed (`name`), or of any that matches
@@ -15817,13 +15809,15 @@ static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t 
     return false;
 }
 
-/* The goals of the names. False: one that is required can't be there. */
+/* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
+   can't be there. */
 static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
 {
     bool possible = true;
     for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
         sampi_name n = ((sampi_name *)o->names.data)[i];
         uint32_t bits = 0;
+        if (o->shapes->ask && !n.required) continue;
         for (int32_t k = 0; k < o->patterns.n; k++) {
             sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
             if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
@@ -15894,7 +15888,6 @@ static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o,
     sampi_name *names = (sampi_name *)o->names.data;
     sampi_vec list;
     memset(&list, 0, sizeof list);
-    if (o->names.n) qsort(names, (size_t)o->names.n, sizeof *names, sampi_names_by_order);
     int32_t n_required = 0;
     for (int32_t i = 0; i <= o->names.n && !x->status; i++) {
         sampi_member m = { witness, true };
@@ -16312,14 +16305,16 @@ static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 #undef SAMPI_SCHEMA_NAME
     };
     size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
-    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes + n_strings;
+    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes +
+                  n_strings * (sizeof *x->listed + 1);
     x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
     if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
     x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
-    x->scalars_known = (uint8_t *)(x->targets + n_nodes);
+    x->listed = x->targets + n_nodes;
+    x->scalars_known = (uint8_t *)(x->listed + n_strings);
     x->key_of = x->scalars_known + 2 * n_nodes;
     memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
-    memset(x->scalars_known, 0, 2 * n_nodes + n_strings);
+    memset(x->listed, 0, n_strings * sizeof *x->listed + 2 * n_nodes + n_strings);
     for (int i = 0; i < SAMPI_KEY_LAST; i++) {
         x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
         if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
