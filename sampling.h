@@ -14657,10 +14657,12 @@ static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t
 #define SAMPI_RE_DATE                                                                                                \
     "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))"    \
     "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
-#define SAMPI_RE_CLOCK    "([01]\\d|2[0-3]):[0-5]\\d"
-#define SAMPI_RE_ZONE     "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
-#define SAMPI_RE_TIME     "(" SAMPI_RE_CLOCK ":[0-5]\\d(\\.\\d+)?" SAMPI_RE_ZONE "|23:59:60(\\.\\d+)?([Zz]|[+-]00:00))"
-#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)(\\.\\d+)?" SAMPI_RE_ZONE ")"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
+#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_SECONDS "(\\.\\d+)?"
+#define SAMPI_RE_TIME                                                                                                \
+    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
+#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
 #define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
 #define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
 #define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
