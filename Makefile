@@ -205,10 +205,23 @@ parity-small: | $(B)
 	@CC="$(CC)" PARITY_TOKENS=20000 PARITY_ROWS=2000 sh tests/parity/run.sh > $(B)/parity.log; status=$$?; \
 	  cat $(B)/parity.log; [ $$status = 0 ] || [ $$status = 77 ]
 
+GRAMMAR_MASKS ?= 95000
+## parity-grammar: the same allowed tokens as llama.cpp's grammars, GRAMMAR_MASKS of them; fetches libllama with npm
+parity-grammar: $(B)/parity_grammar
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) || exit $$?; \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) $(ARGS)
+
+parity-grammar-small: $(B)/parity_grammar
+	@$(MAKE) --no-print-directory parity-grammar GRAMMAR_MASKS=1000 > $(B)/parity_grammar.log 2>&1; status=$$?; \
+	  cat $(B)/parity_grammar.log; [ $$status = 0 ] || grep -q 'skipped' $(B)/parity_grammar.log
+
+$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
+
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags parity-small fuzz-regress test-schema-suite test-namespace test-readme toc budget-code
-CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity
+      test-flags parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme toc budget-code
+CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -356,6 +369,17 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
+## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm)
+bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
+	@./$< $(B)/llama3.bin $(ARGS)
+
+$(B)/bench_grammar: bench/bench_grammar.c tests/source.h sampling.h | $(B)
+	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+$(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)
+	@npm install --silent --no-save --ignore-scripts --prefix $(B)/npm llama3-tokenizer-js@1.2.0 > $(B)/npm.log 2>&1 || { cat $(B)/npm.log; exit 1; }
+	@node $< $(B)/npm/node_modules/llama3-tokenizer-js $@
+
 # WebAssembly: clang, lld, wasi-libc and libclang-rt-14-dev-wasm32 (Debian), run by node; with its SIMD and without
 WASM_CC = clang --target=wasm32-wasi -O2 -std=gnu11 $(WARN) -I. -D_WASI_EMULATED_PROCESS_CLOCKS
 WASM_LIBS = -lm -lwasi-emulated-process-clocks
@@ -420,5 +444,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small ci ci-long bench \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

@@ -934,10 +934,11 @@ SAMP_API void samp_grammar_free(samp_grammar *grammar);
 typedef struct samp_vocab_index samp_vocab_index;
 
 /* samp_vocab_index_init -- make it, once for all grammars.
-     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all tokens at most 2^22 nodes in the trie.
+     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all together at most 2^22 nodes in
+              the trie.
      Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
               SAMP_E_NOMEM.
-     Memory   8 bytes a node, about 2 MB for 128,256 tokens.   Cost  about 20 ms for them.
+     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
@@ -952,9 +953,9 @@ SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, s
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
 
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
-     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens that end a
-              generation are allowed exactly where the text is complete, and change nothing. Tokens without bytes are
-              masked, unless the grammar has them by name.
+     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
+              that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
+              without bytes are masked, unless the grammar has them by name.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
@@ -966,10 +967,10 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
-/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and how
-   many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten first, and
-   made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE,
-   SAMP_E_UNSUPPORTED (not a grammar's sampler). */
+/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
+   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
+   first, and made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler). */
 SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
 
 /* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
@@ -10233,7 +10234,18 @@ SAMP_API int samp_kv_state_load(samp_kv *cache, int32_t seq, const void *bytes, 
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
-     tree     expressions over bytes: what every kind of grammar becomes
+
+     tree         expressions over bytes: what every kind of grammar becomes
+     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     reading      GBNF, regular expressions
+     vocabulary   a trie of all tokens: samp_vocab_index
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
+                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     sampler      samp_init_grammar and its functions; what the core asks of it
+
+   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
+   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
+   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there. */
@@ -10307,6 +10319,9 @@ typedef struct sampi_list {
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
 } sampi_list;
+
+/* Nodes that the readers of texts make only in part. */
+#define SAMPI_SPARE __attribute__((unused)) static
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -10511,13 +10526,13 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-static sampi_node sampi_tree_empty(sampi_tree *t)
+SAMPI_SPARE sampi_node sampi_tree_empty(sampi_tree *t)
 {
     (void)t;
     return SAMPI_EMPTY;
 }
 
-static sampi_node sampi_tree_never(sampi_tree *t)
+SAMPI_SPARE sampi_node sampi_tree_never(sampi_tree *t)
 {
     (void)t;
     return SAMPI_NEVER;
@@ -10658,7 +10673,7 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
 }
 
 /* Every text of valid UTF-8 that a does not match. */
-static sampi_node sampi_tree_not(sampi_tree *t, sampi_node a)
+SAMPI_SPARE sampi_node sampi_tree_not(sampi_tree *t, sampi_node a)
 {
     sampi_node not_a = a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0);
     return sampi_tree_and(t, not_a, sampi_tree_repeat(t, sampi_tree_class(t, NULL, 0, true), 0, -1));
@@ -10667,8 +10682,8 @@ static sampi_node sampi_tree_not(sampi_tree *t, sampi_node a)
 /* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
    member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
    `most` (SIZE_MAX: any number). The members are copied. */
-static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                     sampi_node other, size_t least, size_t most)
+SAMPI_SPARE sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                          sampi_node other, size_t least, size_t most)
 {
     if (separator < 0 || other < 0) return separator < 0 ? separator : other;
     for (size_t i = 0; i < n; i++)
@@ -10802,8 +10817,8 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
 }
 
 /* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
-   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from rules
-   that lead back to themselves, again until nothing changes. */
+   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
+   rules that lead back to themselves, again until nothing changes. */
 static void sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
 {
     for (int32_t i = 0; i < t->rules.n; i++) {
@@ -10878,8 +10893,8 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 }
 
 /* ---- reading texts ----
-   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake, which
-   they tell by its place and by what should have stood there. */
+   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
+   which they tell by its place and by what should have stood there. */
 
 typedef struct sampi_reader {
     sampi_tree *tree;
@@ -11132,8 +11147,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
         return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
     uint64_t total = most > 0 ? (uint64_t)most : least > 0 ? (uint64_t)least : 1;
     *n_rules *= total;
-    if (*n_rules >= 2000)
-        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, below 2000 in all");
+    if (*n_rules > 2000)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, at most 2000 in all");
     r->n_symbols += most < 0 ? 1 : (uint64_t)(most - least);
     *nothing = most == 0;
     sampi_node *last = (sampi_node *)r->parts.data + r->parts.n - 1;
@@ -11272,9 +11287,9 @@ static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
 }
 
 /* ---- regular expressions ----
-   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere: they
-   are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of texts
-   without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
+   they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
+   texts without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
 
 #define SAMPI_REGEX_BEGIN 0xfe
 #define SAMPI_REGEX_END   0xff
@@ -11520,8 +11535,8 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     }
 }
 
-/* Of what n matches: `mark` BEGIN: what follows such a mark at its front; END: what comes before one at its end; 0: what
-   has no mark at all. */
+/* Of what n matches: `mark` BEGIN: what follows such a mark at its front; END: what comes before one at its end; 0:
+   what has no mark at all. */
 static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
 {
     if (n < 0) return n;
@@ -11637,15 +11652,15 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 }
 
 /* ---- the vocabulary ----
-   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all tokens
-   behind a byte is one addition. A node is two words:
+   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
+   tokens behind a byte is one addition. A node is two words:
 
        token << 8 | byte          the token that ends here, or 0xffffff
        size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
 
-   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have as
-   they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how many
-   nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
+   as they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how
+   many nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
 
 #define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
 #define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
@@ -11776,8 +11791,8 @@ static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
     return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
 }
 
-/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin with
-   a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
+   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
 static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
 {
     size_t n = 0;
@@ -11923,8 +11938,8 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
    Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
 
      state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
-              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may call.
-              What is regular is one state, never more: a lazy DFA
+              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may
+              call. What is regular is one state, never more: a lazy DFA
      frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
               the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
               no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
@@ -11937,8 +11952,8 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
    there.
 
    MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
-   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back when
-   they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back
+   when they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
 
 enum {
     SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
@@ -11970,8 +11985,8 @@ typedef struct sampi_item {
     int32_t state, frame;
 } sampi_item;
 
-/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of their
-   own, the even ones are of the outermost frame, behind which nothing can follow. */
+/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
+   their own, the even ones are of the outermost frame, behind which nothing can follow. */
 typedef struct sampi_entry {
     int32_t parent, state;
     uint32_t *bits;          /* a whole mask, or NULL: */
@@ -12100,8 +12115,8 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
 }
 
 /* ---- derivatives: what may follow a byte ----
-   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is the
-   same node, and the states stay few. */
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
+   the same node, and the states stay few. */
 
 static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
 static void sampi_work_push(sampi_matcher *m, sampi_node n)
@@ -12302,8 +12317,8 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
-/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text; the
-   way to it is alive, and if there is none, all that were looked at are dead. */
+/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
+   the way to it is alive, and if there is none, all that were looked at are dead. */
 static bool sampi_search(sampi_matcher *m, sampi_node start)
 {
     int32_t first = m->work.n;
@@ -12513,8 +12528,8 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
         sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
 }
 
-/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches the
-   empty text was counted in when the caller's state was made. */
+/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
+   the empty text was counted in when the caller's state was made. */
 static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
@@ -12567,9 +12582,9 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- masks ---- */
 
-/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and, with
-   keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of the node
-   that is looked at, so going back costs nothing. */
+/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and,
+   with keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of
+   the node that is looked at, so going back costs nothing. */
 static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
 {
     const uint32_t *nodes = m->index->nodes;
@@ -12615,8 +12630,8 @@ static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, 
 }
 
 /* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
-   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a state
-   and of what UTF-8 expects. */
+   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
+   state and of what UTF-8 expects. */
 static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
 {
     enum { LIMIT = 24 };
@@ -12856,8 +12871,8 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
-/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by its
-   rule then. Without memory all stay. */
+/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
+   its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
 {
     int32_t n = m->frames.n, kept = 1, n_edges = 0;
@@ -13372,8 +13387,8 @@ static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
     return sampi_is_grammar(s) ? s : NULL;
 }
 
-/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined with
-   its own. */
+/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined
+   with its own. */
 static int sampi_grammar_job(sampi_job *job)
 {
     sampi_sampler *s = sampi_first_grammar(job->s);
@@ -13401,8 +13416,8 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     }
 }
 
-/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a copy;
-   then reading them can't fail, but for want of memory, and the text ends where that was. */
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
+   copy; then reading them can't fail, but for want of memory, and the text ends where that was. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = io->mode == SAMPI_CHECK ? sampi_matcher_copy(m) : m;

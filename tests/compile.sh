@@ -96,8 +96,8 @@ if [ "${2:-}" = quick ]; then
     errors "$CXX" c++11 cpp
     hidden "$CC" c11 c
     hidden "$CXX" c++11 cpp
-    build "$CC" c11 c -O1
-    build "$CXX" c++11 cpp -O1
+    build "$CC" c11 c -O1 -DSAMPLING_GRAMMAR
+    build "$CXX" c++11 cpp -O1 -DSAMPLING_GRAMMAR
     echo "compile: both headers as C11 ($CC) and C++11 ($CXX) without a warning; make test-compile tries more"
     exit 0
 fi
@@ -109,8 +109,8 @@ for c in $COMPILERS; do
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
     for opt in -O0 "-O3 -march=native"; do
-        build "$c" c11 c "$opt" -DSAMPLING_KV
-        build "$cxx" c++11 cpp "$opt" -DSAMPLING_KV
+        build "$c" c11 c "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
+        build "$cxx" c++11 cpp "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
     done
     for bad in -ffast-math -Ofast -ffinite-math-only; do
         if "$c" -std=c11 $bad -I. -c "$dir/one.c" -o "$dir/bad.o" 2> "$dir/bad.log"; then

@@ -4,6 +4,7 @@
 #include "heap.h"
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
+#define SAMPLING_GRAMMAR
 #include "inside.h"
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"

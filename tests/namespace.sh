@@ -1,6 +1,6 @@
 #!/bin/sh
-# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; the cache's are there only with
-# SAMPLING_KV, and it alone needs sines. Usage: namespace.sh DIR
+# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; those of an optional part are
+# there only with its macro, and the cache alone needs sines. Usage: namespace.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -9,8 +9,8 @@ printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "samp
 printf '#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
-libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
-for kv in "" -DSAMPLING_KV; do
+libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|n?cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
+for kv in "" -DSAMPLING_KV -DSAMPLING_GRAMMAR; do
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 $kv -I. -c "$dir/all.c" -o "$dir/all.o"
     # shellcheck disable=SC2086
@@ -24,6 +24,8 @@ for kv in "" -DSAMPLING_KV; do
 done
 if grep '^samp_kv' "$dir/symbols"; then echo "namespace: the cache without SAMPLING_KV" >&2; exit 1; fi
 grep -q '^samp_kv' "$dir/symbols-DSAMPLING_KV" || { echo "namespace: no cache with SAMPLING_KV" >&2; exit 1; }
+if grep 'grammar\|vocab_index' "$dir/symbols"; then echo "namespace: grammars without SAMPLING_GRAMMAR" >&2; exit 1; fi
+grep -q '^samp_init_grammar' "$dir/symbols-DSAMPLING_GRAMMAR" || { echo "namespace: no grammars with SAMPLING_GRAMMAR" >&2; exit 1; }
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"
 macros "$dir/header.c" > "$dir/header.txt"
