@@ -13934,7 +13934,7 @@ typedef struct sampi_schema {
 } sampi_schema;
 
 enum {
-    SAMPI_SCHEMA_STEPS = 1 << 18,
+    SAMPI_SCHEMA_STEPS = 1 << 17,
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
     SAMPI_SCHEMA_PREFIX = 4096
@@ -15254,13 +15254,14 @@ typedef enum sampi_atom_kind {
     SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
                           value satisfies `literal` */
     SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
+    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
     SAMPI_ATOM_MET,     /* the same; another atom sees to it */
     SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
 } sampi_atom_kind;
 
 typedef struct sampi_atom {
     sampi_atom_kind kind;
-    int32_t node, name;
+    int32_t node, name, with;
     sampi_literal literal;
 } sampi_atom;
 
@@ -15302,6 +15303,7 @@ static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int
     a->kind = kind;
     a->node = node;
     a->name = name;
+    a->with = -1;
     a->literal = literal;
 }
 
@@ -15699,6 +15701,7 @@ typedef struct sampi_object {
     int32_t last;        /* atoms from shapes->first to there */
     sampi_vec names;     /* sampi_name, in the order in which they were met */
     sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
+    sampi_vec witnesses; /* sampi_node: members that are not listed and must be there */
     sampi_texts allowed; /* names: propertyNames */
     int32_t least, most;
     bool closed; /* no other names, since it equals a value */
@@ -15795,15 +15798,17 @@ static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o,
     return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
 }
 
-/* The goal of a member of this name, or of any other name (-1) that matches those patterns, with one literal more if
-   `also` is not -1; -1: there can be none. */
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns; of the member that atom
+   `witness` is about, if that is not -1. -1: there can be none. */
 static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
-                                            sampi_literal also)
+                                            int32_t witness)
 {
     int32_t first = x->stack.n;
-    bool possible = also < 0 || sampi_goal_add(x, first, also);
+    bool possible = true;
     for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
         sampi_atom a = *sampi_atom_at(x, i);
+        if (witness >= 0 && a.literal >= 0 && (i == witness || a.with == witness))
+            possible = sampi_goal_add(x, first, a.literal);
         if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
         if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
         if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
@@ -15854,17 +15859,17 @@ static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name,
 /* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
    number i no others. Each pattern more splits them in two. */
 static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
-                                                 uint32_t bits, sampi_literal also)
+                                                 uint32_t bits, int32_t witness)
 {
     if (x->status || names.n == 0) return SAMPI_NEVER;
     if (i < o->patterns.n) {
         sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
         sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
         sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
-                                              bits | (uint32_t)1 << i, also);
-        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, also));
+                                              bits | (uint32_t)1 << i, witness);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witness));
     }
-    int32_t goal = sampi_object_goal(x, o, -1, bits, also);
+    int32_t goal = sampi_object_goal(x, o, -1, bits, witness);
     return goal < 0 ? (sampi_node)SAMPI_NEVER
                     : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
 }
@@ -15898,18 +15903,20 @@ static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_
 }
 
 /* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
-   them. `witness`: one of those that must be there, or NEVER. */
-static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other, sampi_node witness)
+   them. Those that must be there come behind the ones that are listed, if there is an order. */
+static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
 {
     sampi_tree *t = x->tree;
     sampi_name *names = (sampi_name *)o->names.data;
     sampi_vec list;
     memset(&list, 0, sizeof list);
     int32_t n_required = 0;
-    for (int32_t i = 0; i <= o->names.n && !x->status; i++) {
-        sampi_member m = { witness, true };
-        if (i < o->names.n ? names[i].goal < 0 : witness == SAMPI_NEVER) continue;
-        if (i < o->names.n) {
+    for (int32_t i = 0; i < o->names.n + o->witnesses.n && !x->status; i++) {
+        sampi_member m = { SAMPI_NEVER, true };
+        if (i >= o->names.n)
+            m.node = *sampi_ints(&o->witnesses, i - o->names.n);
+        else {
+            if (names[i].goal < 0) continue;
             m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
             m.required = names[i].required;
         }
@@ -15965,33 +15972,48 @@ static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, samp
     sampi_object_collect(x, o);
 }
 
+static SAMPI_COLD void sampi_object_end(sampi_object *o)
+{
+    sampi_vec_free(&o->names);
+    sampi_vec_free(&o->patterns);
+    sampi_vec_free(&o->witnesses);
+}
+
+/* The members that must be there and are not listed. False: there can't be one. */
+static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
+{
+    for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
+        if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_texts names = sampi_object_unlisted(x, o);
+        for (int32_t k = i; k < o->last; k++) {
+            sampi_atom a = *sampi_atom_at(x, k);
+            if (k == i || a.with == i) names = sampi_texts_and(x, names, sampi_exists_names(x, a), true);
+        }
+        sampi_node node = o->closed ? (sampi_node)SAMPI_NEVER : sampi_object_others(x, o, names, 0, 0, i);
+        if (node == SAMPI_NEVER) return false;
+        sampi_push(x, &o->witnesses, node);
+    }
+    return true;
+}
+
 /* An object of the atoms, of which none is an EXISTS. */
 static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
 {
     sampi_object o;
-    sampi_node witness = SAMPI_NEVER, other = SAMPI_NEVER;
+    sampi_node other = SAMPI_NEVER;
     sampi_object_begin(x, &o, s);
     if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
-    bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o);
-    for (int32_t i = s->first; i < o.last && possible; i++) {
-        sampi_atom a = *sampi_atom_at(x, i);
-        if (a.kind != SAMPI_ATOM_WITNESS) continue;
-        if (witness != SAMPI_NEVER)
-            sampi_refuse(x, a.node, "not supported where it must not hold, beside another one");
-        sampi_texts names = sampi_texts_and(x, sampi_object_unlisted(x, &o), sampi_exists_names(x, a), true);
-        witness = sampi_object_others(x, &o, names, 0, 0, a.literal);
-        possible = witness != SAMPI_NEVER && !o.closed;
-    }
+    bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
     if (possible && s->ask) s->found = true;
     if (possible && !s->ask) {
         if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
-        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other, witness), s->node);
+        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
     }
-    sampi_vec_free(&o.names);
-    sampi_vec_free(&o.patterns);
+    sampi_object_end(&o);
 }
 
-/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not. */
+/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not: then it may
+   be the same as another such member. */
 static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
 {
     int32_t i = s->first, n_atoms = x->atoms.n;
@@ -16015,9 +16037,15 @@ static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
     }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
     sampi_finish_objects(x, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
+    for (int32_t k = s->first; k < i && sampi_schema_step(x, a.node); k++) {
+        if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_atom_at(x, i)->with = k;
+        sampi_finish_objects(x, s);
+    }
     sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
-    sampi_vec_free(&o.names);
-    sampi_vec_free(&o.patterns);
+    sampi_atom_at(x, i)->with = -1;
+    sampi_object_end(&o);
 }
 
 /* ---- shapes: arrays ---- */

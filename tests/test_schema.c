@@ -324,6 +324,9 @@ static void test_applicators(void **state)
         { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
           "\"number\",\"minimum\":3}}],\"type\":\"object\"}",
           "{\"a\":1}\n{\"a\":3.5}\n{\"a\":4,\"b\":1}", "{}\n{\"a\":4}\n{\"a\":1.5}\n{\"a\":1,\"b\":3.5}", NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"string\"}},{\"additionalProperties\":{\"type\":[\"integer\",\"null\"]}}],\"type\":\"object\"}",
+          "{\"a\":\"s\"}\n{\"a\":null}\n{\"a\":null,\"b\":1}", "{}\n{\"a\":1}\n{\"a\":\"s\",\"b\":1}", NULL },
         { "{\"not\":{\"not\":{\"type\":\"string\"}}}", "\"x\"", "1\n{}", NULL },
         { "{\"not\":{}}", "", "1\n{}\n[]", NULL },
         { "{\"not\":{\"anyOf\":[{\"type\":\"object\",\"minProperties\":2},{\"type\":\"array\",\"minItems\":1}]}}",
