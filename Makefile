@@ -104,12 +104,16 @@ test-demo: tests/demo.sh $(B)/tales
 test-readme: tests/readme.sh README.md sampling.h | $(B)
 	@CC="$(CC)" sh tests/readme.sh $(B)/readme
 
+## test-bindings: Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) sampling.h | $(B)
+	@CC="$(CC)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
 # The tests that play a part in make test, in full.
-FULL := test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state
+FULL := test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
 test-full: $(FULL:%=$(B)/%.full)
 
 $(B)/%.full: $(B)/%
@@ -158,12 +162,19 @@ test-generic: $(B)/plain/test_fast $(B)/plain/test_batch
 $(B)/plain/%: tests/%.c $(TEST_DEPS) | $(B)/plain
 	$(CC) -O2 $(C11) -DSAMP_NO_SIMD $< -o $@ -lcmocka -lm -lpthread
 
-## test-flags: the same tokens whatever the user's flags: the fast path with contraction and -march=native
-test-flags: tests/test_fast.c $(TEST_DEPS) | $(B)
+## test-flags: whatever a compiler's flags: refused, SAMP_E_UNSUPPORTED or the same tokens; the fast path with contraction
+test-flags: tests/flags.sh tests/test_fast.c tests/ports/digest.c $(TEST_DEPS) | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/flags.sh $(B)/flags short
 	@set -e; for c in $(COMPILERS); do \
 	  $$c -std=gnu11 -O3 -march=native -ffp-contract=fast $(WARN) -I. -DSAMP_TEST_PLAIN tests/test_fast.c -o $(B)/fast_flags -lm -lpthread; \
 	  SAMP_TEST_QUICK=1 ./$(B)/fast_flags > $(B)/fast_flags.log || { tail -n 20 $(B)/fast_flags.log; exit 1; }; \
 	  echo "flags: $$c -O3 -march=native -ffp-contract=fast gives the same tokens"; done
+
+## test-flags-long: each flag by itself, with gcc 11 and 12 and every clang that Debian has (installs them)
+test-flags-long: | $(B)
+	@sh tests/deps.sh check compilers || sh tests/deps.sh install compilers
+	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
+	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
 
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
@@ -220,8 +231,8 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm test-math \
-      test-flags parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme toc budget-code
-CI_LONG := test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
+      test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
+CI_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -397,6 +408,19 @@ test-digest: $(B)/digest
 $(B)/digest: tests/ports/digest.c sampling.h | $(B)
 	$(CC) $(CFLAGS) $(C11) $< -o $@ -lm
 
+## test-ports: the quick start, the vectors, random chains and the digest on every machine that Debian can compile for
+test-ports: | $(B)
+	@sh tests/deps.sh check ports || sh tests/deps.sh install ports
+	@sh tests/ports/ports.sh $(B)/ports full $(ARGS)
+
+# what of it make ci plays
+test-ports-short: | $(B)
+	@sh tests/ports/ports.sh $(B)/ports_short short
+
+## test-msvc: syntax for Windows with Microsoft's library, as clang takes it, and as cl.exe should
+test-msvc: tests/ports/msvc.sh sampling.h | $(B)
+	@sh tests/ports/msvc.sh $(B)/msvc
+
 ## test-wasm: the same tokens under WebAssembly as everywhere (tests/ports/digest.c)
 test-wasm: $(B)/wasm/digest_simd.wasm $(B)/wasm/digest.wasm
 	@sh tests/ports/check.sh "wasm32" $(WASM_RUN) $(B)/wasm/digest.wasm
@@ -442,7 +466,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-math test-flags test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

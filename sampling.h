@@ -5,8 +5,9 @@
        #define SAMPLING_IMPLEMENTATION
        #include "sampling.h"
 
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any little-endian machine with IEEE
-   floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly.
+   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
+   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
+   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
@@ -40,7 +41,7 @@
        >>array                                                         checks, order and sums of candidates
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
-       >>describe  >>params                                            the table of samplers, constructors
+       >>describe  >>params  >>settings                                the table of samplers, constructors; by name
        >>chain  >>fast  >>sample                                       applying them, and samp_sample itself
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
@@ -50,7 +51,8 @@
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
-       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file)
+       SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
+                                   are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_reserve, and the first samp_sample of a size where nobody called that
@@ -91,7 +93,9 @@
      6. Integers define, floats may decide: where the fast path uses an estimate of a sum, it has a bound on the error
         of it, and where the bound leaves a doubt, the exact sum is taken.
      7. Products that feed a sum are written as fma, or are kept apart by SAMPI_OPAQUE: -ffp-contract, -march and -O
-        change nothing. -ffast-math would, and is refused in the file with the implementation.
+        change nothing. -ffast-math would, and is refused in the file with the implementation, as is x87. What a
+        compiler does not tell (clang's -funsafe-math-optimizations, an fma that rounds twice) is found when the kernels
+        are chosen: then every sampler carries SAMP_E_UNSUPPORTED. Only clang's -fno-honor-infinities alone is not.
    What can change a result is the floating-point environment: rounding to nearest is assumed, and with
    flush-to-zero on, logits below 1.2e-38 in size may tie.
 
@@ -116,7 +120,7 @@
 #include <stdint.h>
 
 #ifndef SAMP_API
-#if defined(SAMPLING_STATIC) && defined(__GNUC__)
+#if defined(SAMPLING_STATIC) && (defined(__GNUC__) || defined(__clang__))
 #define SAMP_API static __attribute__((unused))
 #elif defined(SAMPLING_STATIC)
 #define SAMP_API static
@@ -195,6 +199,8 @@ struct samp_gpu_data;
 /* What a sampler can do. For your own: apply is required, the others may be NULL (clone and free only if the context
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
+   apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
+   candidates than before or another data is SAMP_E_RANGE.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -214,7 +220,8 @@ struct samp_sampler {
     void *ctx; /* yours in a custom sampler */
 };
 
-/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it. */
+/* What samplers may need to know of a vocabulary. Borrowed: it must outlive the samplers made with it, and stay as it
+   is. */
 typedef struct samp_vocab samp_vocab;
 struct samp_vocab {
     int32_t n_vocab;
@@ -267,6 +274,8 @@ typedef struct samp_params {
     samp_rng_kind rng;                 /* SAMP_RNG_PHILOX */
     int32_t n_ctx_train;               /* 4096; what a window of -1 means */
 } samp_params;
+
+typedef struct samp_settings samp_settings; /* a samp_params whose members have names, for bindings and options */
 
 /* What an array's elements are: the logits of a batch, the probabilities and results of the operator. */
 typedef enum samp_dtype {
@@ -346,13 +355,26 @@ typedef struct samp_perf_data {
     uint64_t n_steps;     /* how often a draw went step by step, from some sampler on */
 } samp_perf_data;
 
+#ifdef __cplusplus
+}
+#endif
+#endif /* SAMPLING_H */
+
+/* A static function without a body is a warning: with SAMPLING_STATIC they are declared where the bodies follow. */
+#if !defined(SAMPLING_DECLARED) && (!defined(SAMPLING_STATIC) || defined(SAMPLING_IMPLEMENTATION))
+#define SAMPLING_DECLARED
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* ===================================================================================================== >>api */
 /* ---- 1. one call -------------------------------------------------------------------------------------------- */
 
 /* samp_sample -- draw the next token and accept it.
      in       logits [n_vocab] f32, read only; 1 <= n_vocab <= SAMP_MAX_VOCAB; s selects (it is usually a chain)
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
-              SAMP_E_UNSUPPORTED (no sampler selects), or the status that the sampler carries.
+              SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
      Memory   about 21 bytes per token of the vocabulary and 9 KiB, at the first call (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
@@ -403,7 +425,8 @@ SAMP_API int32_t samp_verify(samp_sampler *s, const float *logits, size_t n_voca
 SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab);
 
 /* samp_isa_name -- the instruction set in use: "scalar", "generic" (vectors of 16 bytes, as gcc and clang have them),
-     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use.
+     "sse2", "avx2", "avx512", "neon" or "wasm"; chosen at the first use. "none": as compiled, or with this rounding,
+     tokens would be wrong, so there are none.
    samp_isa_list -- the name of number i, 0 and up, of those that work here: "scalar" first, the best one last, NULL
      behind it.
    samp_isa_force -- use that one from now on, in all threads; NULL: the best one again. The tokens are the same.
@@ -462,6 +485,48 @@ SAMP_API int samp_chain_update(samp_sampler *chain, const samp_params *params);
      Returns  SAMP_OK, or the first row's status that is not. */
 SAMP_API int samp_batch_from_params(samp_sampler **rows, const samp_params *params, size_t n_rows, int *status);
 
+/* samp_settings_new -- samp_default_params() to be changed by name and text, for who can't or won't know the struct:
+   bindings, command lines, files of settings. It owns all that its members point to. NULL: no memory.
+   samp_settings_free takes NULL. One thread at a time.
+   samp_settings_params -- read it as samp_params: for samp_check_params, samp_chain_from_params and all others. Never
+   NULL but of NULL; what it points to changes with the next call that sets. */
+SAMP_API samp_settings *samp_settings_new(void);
+SAMP_API void samp_settings_free(samp_settings *settings);
+SAMP_API const samp_params *samp_settings_params(const samp_settings *settings);
+
+/* samp_settings_set -- give a member of samp_params the value that a text says. Text is what the C locale would have;
+   nothing may stand before or behind it, blanks neither. A value of NULL is the default.
+     name     the member's: "top_k", "dry_base"; or a sampler's, as in an order, for its first number: "temperature"
+              (temp), "typical" (typ_p), "xtc" (xtc_probability), "dry" (dry_multiplier), "penalties" (penalty_last_n)
+     value    "40", "-1": whole numbers. "0.95", "1e-3", "-inf": rounded to the nearest float, ties to even.
+              rng: "philox" or "mt19937". order: copied.
+              logit_bias: token and bias, "15043+1", "15043-inf", with commas between if there are more;
+              dry_breakers: one breaker, as it is, or "none": no breaker at all. Both add to what is there (the first
+              breaker takes the defaults' place), like llama-cli's repeated options: begin with NULL to begin anew.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or name; SAMP_E_UNSUPPORTED: no such name, or not to be set by text (vocab;
+              n_logit_bias, which counts by itself); SAMP_E_FORMAT: not a text of this kind; SAMP_E_RANGE: too large for
+              the member's type, too small a float not to be 0, an empty breaker, another word for rng; SAMP_E_NOMEM.
+              *field (may be NULL) is the member's name, or `name` itself where it is unknown; NULL with SAMP_OK. After
+              an error nothing has changed. If the value is good for a sampler, samp_check_params tells, as ever.
+     Memory   order and the two lists are copied; each copy is one block. */
+SAMP_API int samp_settings_set(samp_settings *settings, const char *name, const char *value, const char **field);
+
+/* samp_settings_get -- a value as a text that samp_settings_set reads back to the same.
+   samp_settings_takes -- which values a name takes, for a user to read: "a number in (0, 1]"; of order all names.
+     out      buf [size]: the text, cut if need be, always with a final 0 (size 0: nothing, buf may be NULL)
+     Returns  the text's length without the 0; SAMP_E_NULL; SAMP_E_UNSUPPORTED: no such name; get of a list, or of an
+              order that is NULL. */
+SAMP_API int samp_settings_get(const samp_settings *settings, const char *name, char *buf, size_t size);
+SAMP_API int samp_settings_takes(const char *name, char *buf, size_t size);
+
+/* samp_settings_set_vocab -- give the settings a vocabulary of their own, of n_vocab tokens, which dry needs for its
+   breakers; samp_vocab tells of the function and of user. The member n_vocab becomes the same. Chains made from these
+   settings may ask it: free the settings last. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE (n_vocab < 0). */
+SAMP_API int samp_settings_set_vocab(samp_settings *settings, int32_t n_vocab,
+                                     const char *(*token_bytes)(const samp_vocab *vocab, samp_token token,
+                                                                size_t *n_bytes),
+                                     void *user);
+
 /* samp_chain_init -- an empty chain. */
 SAMP_API samp_sampler *samp_chain_init(void);
 
@@ -487,7 +552,7 @@ SAMP_API int samp_status(const samp_sampler *s, const char **field);
    SAMP_E_RANGE. Members added later are set to their chain's kind. */
 SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
-/* samp_get_seed -- the seed of the last sampler that draws; 0 if none does. */
+/* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
@@ -516,7 +581,7 @@ SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
               forgery), too few or too many, of another version, or of a sampler with other settings. After an error
               nothing has changed.
-     Memory   none.   Cost  O(bytes); in load O(n log n) for the window of penalties. */
+     Memory   none.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -556,12 +621,15 @@ SAMP_API samp_sampler *samp_init_custom(const samp_sampler_i *iface, void *ctx);
 
 /* Common to the samplers below, unless their comment says otherwise:
      Order    ties by (logit descending, id ascending); a masked token (-infinity) comes last and is never counted.
-     Keeps    the order of the array and `sorted`; a sampler that reorders or removes sets selected to -1.
+     Keeps    the order of the array and `sorted`.
+     selected is -1 behind a sampler that does not select: what was chosen from other candidates counts no more. So a
+              draw from a chain with such a one behind the last that selects is SAMP_E_UNSUPPORTED, whatever the row;
+              what is off may stand there, and your own.
      p        is left as it was.    Draws   no random numbers.
      min_keep at least so many unmasked tokens stay (0 and 1 are the same).
      NaN      in the array: SAMP_E_NAN.    A parameter that is NaN: the object carries SAMP_E_NAN.
-     MT19937  sizes, order, `sorted` and p are llama.cpp's: masked tokens stay in the array and count as candidates, and
-              `sorted` says nothing about the ids of ties.
+     MT19937  sizes, order, `sorted`, p and selected are llama.cpp's: masked tokens stay in the array and count as
+              candidates, `sorted` says nothing about the ids of ties, and selected stays, whatever stands there then.
    Arithmetic is that of DETERMINISM above; w is a token's weight, Z the sum of weights, d = max - l in nats. p is
    exp(-d) / Z as a float, precise also for tokens so unlikely that their w is 0. */
 
@@ -994,12 +1062,13 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #ifdef __cplusplus
 }
 #endif
-#endif /* SAMPLING_H */
+#endif /* SAMPLING_DECLARED */
 
-#if defined(SAMPLING_KV) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_KV) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_KV_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_KV before the first #include of this file, wherever it is included"
 #endif
-#if defined(SAMPLING_GRAMMAR) && !defined(SAMPLING_GRAMMAR_DECLARED) && !defined(SAMPI_ONCE)
+#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) &&                \
+    !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GRAMMAR before the first #include of this file, wherever it is included"
 #endif
 
@@ -1029,13 +1098,27 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #define SAMP_FREE(p)   free(p)
 #endif
 
-/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose. */
+/* Refused, not repaired: with these flags a comparison with NaN, or the order of a sum, is the compiler's to choose.
+   What a compiler does not tell of is switched off below, or found by a check at run time (sampi_is_exact). */
 #if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) ||                             \
-    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__)
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(_M_FP_FAST)
 #error "sampling.h: compile the implementation without -ffast-math: it removes the checks for NaN and changes tokens"
 #endif
-#if defined(__FLT_EVAL_METHOD__) && (__FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)
-#error "sampling.h: float arithmetic must be done in float (on 32-bit x86: -msse2 -mfpmath=sse)"
+#if (defined(__FLT_EVAL_METHOD__) &&                                                                                 \
+     (__FLT_EVAL_METHOD__ < 0 || __FLT_EVAL_METHOD__ == 1 || __FLT_EVAL_METHOD__ == 2)) ||                           \
+    (defined(_M_IX86_FP) && _M_IX86_FP < 2)
+#error "sampling.h: float arithmetic must be done in float (32-bit x86: -msse2 -mfpmath=sse; s390x: -std=gnu11)"
+#endif
+
+/* clang's flags of this kind have no macro, but a pragma undoes them; it holds up to the end of the file. */
+#if defined(__clang__)
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wignored-pragmas" /* some machines have no such pragma, nor the need of it */
+#pragma float_control(precise, on, push)
+#pragma STDC FP_CONTRACT OFF
+#elif defined(_MSC_VER)
+#pragma float_control(precise, on, push)
+#pragma fp_contract(off)
 #endif
 
 /* A cast from llama.cpp's structs is supported, so the layouts must be theirs, with pointers of any size. */
@@ -1044,7 +1127,9 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #else
 #define SAMPI_STATIC_ASSERT(cond, text) _Static_assert(cond, text)
 #endif
-SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8, "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof(float) == 4 && sizeof(double) == 8 && FLT_MANT_DIG == 24 && DBL_MANT_DIG == 53,
+                    "IEEE float and double are needed");
+SAMPI_STATIC_ASSERT(sizeof 1.0 == sizeof(double), "compile without -fsingle-precision-constant");
 SAMPI_STATIC_ASSERT(sizeof(samp_token_data) == 12 && offsetof(samp_token_data, logit) == 4 &&
                         offsetof(samp_token_data, p) == 8,
                     "samp_token_data has llama_token_data's layout");
@@ -1053,7 +1138,23 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
                         offsetof(samp_token_data_array, sorted) == 2 * sizeof(void *) + 8,
                     "samp_token_data_array has llama_token_data_array's layout");
 
-/* The instruction sets that are compiled, besides scalar. */
+/* Vectors, attributes and assembler are as gcc and clang write them. Another compiler gets the scalar kernels. */
+#ifndef SAMPI_GNU
+#if defined(__GNUC__) || defined(__clang__)
+#define SAMPI_GNU 1
+#else
+#define SAMPI_GNU 0
+#endif
+#endif
+
+/* The instruction sets that are compiled, besides scalar. gcc for 64-bit Windows stores vectors of 32 bytes where the
+   stack is aligned for 16, so there it gets those of 16 only. */
+#if !SAMPI_GNU && !defined(SAMP_NO_SIMD)
+#define SAMP_NO_SIMD
+#endif
+#if defined(_WIN32) && !defined(__clang__) && !defined(SAMP_NO_AVX2)
+#define SAMP_NO_AVX2
+#endif
 #if defined(__SSE2__) && !defined(__wasm__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_SSE2)
 #define SAMPI_SSE2 1
 #else
@@ -1084,12 +1185,26 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if defined(__wasm__)
 #define SAMPI_GENERIC 0
 #else
-#define SAMPI_GENERIC (!SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
+#define SAMPI_GENERIC (SAMPI_GNU && !SAMPI_SSE2 && !SAMPI_NEON && !SAMPI_WASM)
 #endif
 
 #if SAMPI_AVX2 || SAMPI_AVX512
 #include <cpuid.h>
 #include <immintrin.h>
+#if defined(__clang__) && defined(_MSC_VER) /* where that leaves out what the command line does not name */
+#include <smmintrin.h>
+#include <avxintrin.h>
+#include <avx2intrin.h>
+#include <bmi2intrin.h>
+#include <f16cintrin.h>
+#include <fmaintrin.h>
+#if SAMPI_AVX512
+#include <avx512fintrin.h>
+#include <avx512bwintrin.h>
+#include <avx512dqintrin.h>
+#include <avx512vlintrin.h>
+#endif
+#endif
 #elif SAMPI_SSE2
 #include <emmintrin.h>
 #endif
@@ -1105,14 +1220,41 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* For what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what it does. */
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, or less: small rather than fast. */
+#if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
+#define SAMPI_COLD   __attribute__((cold))
+#else
+#define SAMPI_INLINE static inline
+#define SAMPI_COLD
+#endif
 
-/* What runs once for a chain, or less: small rather than fast. */
-#define SAMPI_COLD __attribute__((cold))
+/* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
+#if defined(_MSC_VER) && !defined(__clang__)
+#include <intrin.h>
+#define SAMPI_LOAD(p)     (const sampi_kernels *)_InterlockedCompareExchangePointer((void *volatile *)(p), NULL, NULL)
+#define SAMPI_STORE(p, x) ((void)_InterlockedExchangePointer((void *volatile *)(p), (void *)(uintptr_t)(x)))
+#if defined(_WIN64)
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement64((volatile long long *)(p)))
+#else
+#define SAMPI_COUNT(p) ((size_t)_InterlockedIncrement((volatile long *)(p)))
+#endif
+#else
+#define SAMPI_LOAD(p)     __atomic_load_n(p, __ATOMIC_ACQUIRE)
+#define SAMPI_STORE(p, x) __atomic_store_n(p, x, __ATOMIC_RELEASE)
+#define SAMPI_COUNT(p)    __atomic_add_fetch(p, 1, __ATOMIC_RELAXED)
+#endif
+
+/* Stands where tests count the steps: in what must not grow faster than its input. */
+#ifndef SAMPI_COUNT_STEPS
+#define SAMPI_COUNT_STEPS(n) ((void)0)
+#endif
 
 /* Keep a product as rounded: the compiler must not fuse it with the sum that follows, whatever -ffp-contract says. */
-#if defined(__x86_64__) || defined(__i386__)
+#if !SAMPI_GNU
+#define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
+#elif defined(__x86_64__) || defined(__i386__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
@@ -1141,6 +1283,13 @@ static double sampi_round(double product)
     return product;
 }
 
+/* The upper of two halves of memory comes first: what has a form as bytes is little-endian. */
+#if (defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+#define SAMPI_BIG_ENDIAN 1
+#else
+#define SAMPI_BIG_ENDIAN 0
+#endif
+
 /* The bits of a double, and back: how weights become integers, and powers of two doubles. */
 static uint64_t sampi_bits(double x)
 {
@@ -1154,6 +1303,8 @@ static double sampi_from_bits(uint64_t u)
     memcpy(&x, &u, 8);
     return x;
 }
+/* fabs, also of what may be infinite: clang's -fno-honor-infinities holds for calls in spite of the pragma. */
+static double sampi_abs(double x) { return sampi_from_bits(sampi_bits(x) & ~((uint64_t)1 << 63)); }
 
 /* ===================================================================================================== >>rng
    The two random sources. Philox is a function: its bits depend on a key and a counter alone, so a draw can be
@@ -1238,6 +1389,36 @@ static float sampi_mt_float(sampi_mt *mt)
 #define SAMPI_INT      4503599627370496.0  /* x + 2^52 holds round(x) in its low bits, for 0 <= x < 2^51 */
 #define SAMPI_SHIFT    6755399441055744.0  /* the same for a signed x, as an offset from the bits of 1.5 * 2^52 */
 
+/* fma where the platform's is wrong in the last bits (mingw-w64's; glibc's on MIPS, at least under qemu) or nobody
+   knows (another compiler's), and beside it for a test of both. After Boldo and Melquiond 2008, "Emulation of a FMA and
+   correctly rounded sums": the product and two sums without error, and the last but one step rounded to odd. Right as
+   long as no part overflows or is subnormal. */
+static inline double sampi_two_sum(double a, double b, double *error)
+{
+    double sum = a + b, rest = sum - a;
+    *error = (a - (sum - rest)) + (b - rest);
+    return sum;
+}
+
+static inline double sampi_fma_by_parts(double a, double b, double c)
+{
+    double a_up = a * 134217729.0, b_up = b * 134217729.0, error, sum_error, rest; /* Dekker: by 2^27 + 1 */
+    double a1 = a_up - (a_up - a), a2 = a - a1, b1 = b_up - (b_up - b), b2 = b - b1;
+    double product = a * b, product_error = a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2);
+    double small = sampi_two_sum(c, product_error, &error), sum = sampi_two_sum(product, small, &sum_error);
+    double z = sampi_two_sum(error, sum_error, &rest);
+    uint64_t u = sampi_bits(z);
+    if (rest != 0.0 && !(u & 1)) z = sampi_from_bits((rest > 0.0) == (z > 0.0) ? u + 1 : u - 1);
+    return sum + z;
+}
+
+#if (defined(_WIN32) && !defined(__FMA__) && !defined(__aarch64__)) ||                                               \
+    (defined(__mips__) && !defined(__FP_FAST_FMA)) || !SAMPI_GNU
+#define SAMPI_FMA(a, b, c) sampi_fma_by_parts(a, b, c)
+#else
+#define SAMPI_FMA(a, b, c) fma(a, b, c)
+#endif
+
 /* 2^f for f in [-1/2, 1/2]: relative error below 1e-12 (9.4e-13), 1 at 0, and twice as much at 1/2 as at -1/2, so that
    neighbouring octaves meet and the weight is monotone. */
 #define SAMPI_E1 0.693147180546408
@@ -1252,14 +1433,14 @@ static float sampi_mt_float(sampi_mt *mt)
 SAMPI_INLINE double sampi_exp2_poly(double f)
 {
     double p = SAMPI_E8;
-    p = fma(p, f, SAMPI_E7);
-    p = fma(p, f, SAMPI_E6);
-    p = fma(p, f, SAMPI_E5);
-    p = fma(p, f, SAMPI_E4);
-    p = fma(p, f, SAMPI_E3);
-    p = fma(p, f, SAMPI_E2);
-    p = fma(p, f, SAMPI_E1);
-    return fma(p, f, 1.0);
+    p = SAMPI_FMA(p, f, SAMPI_E7);
+    p = SAMPI_FMA(p, f, SAMPI_E6);
+    p = SAMPI_FMA(p, f, SAMPI_E5);
+    p = SAMPI_FMA(p, f, SAMPI_E4);
+    p = SAMPI_FMA(p, f, SAMPI_E3);
+    p = SAMPI_FMA(p, f, SAMPI_E2);
+    p = SAMPI_FMA(p, f, SAMPI_E1);
+    return SAMPI_FMA(p, f, 1.0);
 }
 
 /* 2^40 * exp(l - max) as a double; d = l - max <= 0 in nats, clamped at -700. */
@@ -1267,15 +1448,15 @@ SAMPI_INLINE double sampi_exp(float max, float l)
 {
     double d = (double)l - (double)max;
     d = d > -700.0 ? d : -700.0;
-    double s = fma(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
-    double f = fma(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
+    double s = SAMPI_FMA(d, SAMPI_LOG2E, SAMPI_SHIFT); /* n = round(d / ln 2) in the low bits of s */
+    double f = SAMPI_FMA(d, SAMPI_LOG2E, -(s - SAMPI_SHIFT));
     return sampi_exp2_poly(f) * sampi_from_bits((sampi_bits(s) + 1023 + 40) << 52);
 }
 
 /* w = round(2^40 * exp(l - max)): 2^40 for the maximum, 0 from about 28.4 nats below it, 0 for a masked token. */
 SAMPI_INLINE uint64_t sampi_weight(float max, float l)
 {
-    return sampi_bits(fma(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
@@ -1308,8 +1489,8 @@ static double sampi_ln(double x)
     double m = sampi_from_bits((u & 0xFFFFFFFFFFFFFu) | ((uint64_t)1023 << 52));
     if (m > 1.4142135623730951) m *= 0.5, n += 1.0;
     double s = (m - 1.0) / (m + 1.0), z = s * s, p = 1.0 / 19.0;
-    for (int k = 17; k >= 3; k -= 2) p = fma(p, z, 1.0 / k);
-    return fma(n, SAMPI_LN2, fma(s * z * 2.0, p, s * 2.0));
+    for (int k = 17; k >= 3; k -= 2) p = SAMPI_FMA(p, z, 1.0 / k);
+    return SAMPI_FMA(n, SAMPI_LN2, SAMPI_FMA(s * z * 2.0, p, s * 2.0));
 }
 
 static double sampi_log2(double x) { return sampi_round(sampi_ln(x) * SAMPI_LOG2E); }
@@ -1372,11 +1553,23 @@ static inline sampi_u128 sampi_sub128(sampi_u128 a, sampi_u128 b)
     return rest;
 }
 
+/* How many of the upper bits of x, which is not 0, are 0. */
+static inline int sampi_empty_bits(uint64_t x)
+{
+#if SAMPI_GNU
+    return __builtin_clzll(x);
+#else
+    int n = 0;
+    while (!(x >> (63 - n))) n++;
+    return n;
+#endif
+}
+
 /* To the nearest, ties to even: of the upper 64 bits, with one more where those left out are not all zero. */
 static inline double sampi_double_of_128(sampi_u128 x)
 {
     if (x.hi == 0) return (double)x.lo;
-    int empty = __builtin_clzll(x.hi);
+    int empty = sampi_empty_bits(x.hi);
     uint64_t top = empty ? x.hi << empty | x.lo >> (64 - empty) : x.hi;
     top |= (x.lo << empty) != 0;
     return (double)top * sampi_from_bits((uint64_t)(1023 + 64 - empty) << 52);
@@ -1464,19 +1657,43 @@ static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
     }
 #define SAMPI_SIZE_OF(dtype) ((size_t)((dtype) == SAMP_F64 ? 8 : (dtype) == SAMP_F32 ? 4 : 2))
 
+/* Put up to eight bytes in the order that they have in a machine's word into that of a word that has a form: the least
+   significant one first. Twice is not at all. */
+static uint64_t sampi_little(uint64_t x)
+{
+#if SAMPI_BIG_ENDIAN
+    return __builtin_bswap64(x);
+#else
+    return x;
+#endif
+}
+
 /* 64 bits that tell damage. Each word of eight bytes goes through a bijection, so a change within one word always
    shows. */
+#define SAMPI_CHECKSUM_START 0x9E3779B97F4A7C15u
+
+static uint64_t sampi_checksum_word(uint64_t h, uint64_t x)
+{
+    h = (h ^ x) * 0xD1342543DE82EF95u;
+    return (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+}
+
 static uint64_t sampi_checksum(const void *bytes, size_t n)
 {
     const char *p = (const char *)bytes;
-    uint64_t h = 0x9E3779B97F4A7C15u ^ n;
+    uint64_t h = SAMPI_CHECKSUM_START ^ n;
     for (size_t at = 0; at < n; at += 8) {
         uint64_t x = 0;
         memcpy(&x, p + at, n - at < 8 ? n - at : 8);
-        h = (h ^ x) * 0xD1342543DE82EF95u;
-        h = (h ^ h >> 29) * 0x9E3779B97F4A7C15u; /* or else two bits of the next word could undo a change */
+        h = sampi_checksum_word(h, sampi_little(x));
     }
     return h;
+}
+
+/* One more number into a fingerprint: a chain of checksums of 16 bytes, so order matters, and 0 counts. */
+static void sampi_mix(uint64_t *hash, uint64_t x)
+{
+    *hash = sampi_checksum_word(sampi_checksum_word(SAMPI_CHECKSUM_START ^ 16, *hash), x);
 }
 
 static bool sampi_masked(float l) { return l == -INFINITY; }
@@ -1513,7 +1730,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
-     scale     out [n] = sampi_finite(x * r); a masked element stays masked. out == x is fine. */
+     scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine. */
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1527,7 +1744,7 @@ typedef struct sampi_sums {
 /* round(w * (max - l)) */
 SAMPI_INLINE uint64_t sampi_weighted(uint64_t w, float max, float l)
 {
-    return w ? sampi_bits(fma((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
+    return w ? sampi_bits(SAMPI_FMA((double)w, (double)max - (double)l, SAMPI_INT)) - sampi_bits(SAMPI_INT) : 0;
 }
 
 static void sampi_sum_add(sampi_sums *r, float max, float l)
@@ -1613,7 +1830,7 @@ static void sampi_sweep_scalar(const float *x, size_t n, float r, float max, dou
         if (!(d > SAMPI_LEAST_D)) d = SAMPI_LEAST_D;
         double e = sampi_exp(0.0f, d) / (double)SAMPI_ONE;
         *z += e;
-        *s = fma(e, -(double)d, *s);
+        *s = SAMPI_FMA(e, -(double)d, *s);
     }
 }
 
@@ -1625,7 +1842,7 @@ static void sampi_moments_scalar(const float *x, size_t n, float pivot, double *
         double v = (double)x[i] - (double)pivot;
         moment[0] += 1.0;
         moment[1] += v;
-        moment[2] = fma(v, v, moment[2]);
+        moment[2] = SAMPI_FMA(v, v, moment[2]);
     }
 }
 
@@ -1708,7 +1925,7 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
 
 static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 {
-    for (size_t i = 0; i < n; i++) out[i] = sampi_masked(x[i]) ? x[i] : sampi_finite(x[i] * r);
+    for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
 }
 
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
@@ -2550,8 +2767,8 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), high = V(all)(FLT_MAX);
     size_t i = 0;
     for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), l = V(min)(V(max)(v * vr, low), high);
-        V(store)(out + i, V(select)(V(ge)(v, low), l, v));
+        V(f) v = V(load)(x + i);
+        V(store)(out + i, V(min)(V(max)(v * vr, low), high));
     }
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
@@ -2568,39 +2785,42 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-#define SAMPI_KERNELS(isa)                                                                                           \
+#define SAMPI_KERNELS(isa, name)                                                                                     \
     {                                                                                                                \
-#isa, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
+        name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa                              \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS(scalar),
+    SAMPI_KERNELS(scalar, "scalar"),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS(generic),
+    SAMPI_KERNELS(generic, "generic"),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS(sse2),
+    SAMPI_KERNELS(sse2, "sse2"),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS(avx2),
+    SAMPI_KERNELS(avx2, "avx2"),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS(avx512),
+    SAMPI_KERNELS(avx512, "avx512"),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS(neon),
+    SAMPI_KERNELS(neon, "neon"),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS(wasm),
+    SAMPI_KERNELS(wasm, "wasm"),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
+/* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS(scalar, "none");
+
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
-static bool sampi_isa_works(const char *name)
+static SAMPI_COLD bool sampi_cpu_has(const char *name)
 {
 #if SAMPI_AVX2 || SAMPI_AVX512
     const unsigned basic = 1u << 12 | 1u << 23 | 1u << 27 | 1u << 28 |
@@ -2619,39 +2839,125 @@ static bool sampi_isa_works(const char *name)
 #endif
 }
 
-/* The only global: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
+static int sampi_check(const samp_token_data_array *cur);
+
+/* A row that takes all of a set's paths: a whole tile, a rest, weights of all sizes, masked tokens; and at 100 what has
+   the bits `odd`. Volatile: were it known to the compiler, it could do the check itself, with an arithmetic that no
+   flag spoils. */
+#define SAMPI_TRY 300
+static SAMPI_COLD void sampi_try_row(float *x, uint32_t odd)
+{
+    volatile float first = 1.5f;
+    volatile uint32_t bits[3] = { 0xFF800000u, odd, 0xFF800000u };
+    for (int i = 0; i < SAMPI_TRY; i++) x[i] = first - (float)(i * 37 % SAMPI_TRY) * 0.09375f;
+    for (int i = 0; i < 3; i++) x[99 + i] = sampi_float_of(bits[i]);
+}
+
+/* Is a NaN seen, step by step and by a set in rows of each dtype, with a mask and without? By its bits: where NaN is
+   not honoured, no comparison tells. */
+static SAMPI_COLD bool sampi_sees_nan(const sampi_kernels *k)
+{
+    static const volatile uint64_t nan[4] = { 0x7FC00000u, 0x7E00u, 0x7FC0u, 0x7FF8000000000000u };
+    uint64_t row[SAMPI_TRY];
+    uint32_t mask[SAMPI_TRY / 32 + 1], bits;
+    float line[2 * SAMPI_LINE], max;
+    bool seen = true;
+    memset(mask, 0xFF, sizeof mask);
+    for (int i = 0; i < 8; i++) {
+        uint64_t odd = nan[i / 2];
+        uint32_t word = (uint32_t)odd;
+        uint16_t half = (uint16_t)odd;
+        size_t size = SAMPI_SIZE_OF(i / 2);
+        memset(row, 0, sizeof row);
+        memcpy((char *)row + 100 * size, size == 8 ? (void *)&odd : size == 4 ? (void *)&word : (void *)&half, size);
+        max = k->maxima(row, (samp_dtype)(i / 2), i % 2 ? mask : NULL, SAMPI_TRY, line);
+        memcpy(&bits, &max, 4);
+        seen &= (bits & 0x7FFFFFFFu) > 0x7F800000u;
+    }
+    samp_token_data one = { 0, sampi_float_of((uint32_t)nan[0]), 0.0f };
+    samp_token_data_array cur = { &one, 1, -1, false };
+    return seen && sampi_check(&cur) == SAMP_E_NAN;
+}
+
+/* Some of what is defined to the last bit, as one number: the same wherever the arithmetic is what it must be. It is
+   not with flags that a compiler keeps to itself, an fma that rounds twice, or another rounding than to nearest. */
+#define SAMPI_TRIED 0x8F963966C95D40A1u
+
+static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
+{
+    float x[SAMPI_TRY], p[SAMPI_TRY + SAMPI_LINE];
+    uint64_t w[SAMPI_TRY + SAMPI_LINE], tile[2], total = 0, hash = 0;
+    sampi_sums sums = { 1.5f, 0, 0, 0, 0 };
+    double z, s;
+    sampi_try_row(x, 0);
+    k->weights(x, SAMPI_TRY, 1.5f, w);
+    k->probs(x, SAMPI_TRY, 1.5f, 3e12, p);
+    k->sums(x, SAMPI_TRY, 0.75f, 1.125f, -5.0f, true, &sums);
+    k->envelope(x, SAMPI_TRY, 0.75f, 1.125f, -20.0f, tile);
+    k->sweep(x, SAMPI_TRY, 1.0f, 1.5f, &z, &s);
+    for (int i = 0; i < SAMPI_TRY; i++) {
+        double y = 1.0 + (double)w[i] / (double)SAMPI_ONE, power = sampi_masked(x[i]) ? 1.0 : (double)x[i];
+        total += w[i];
+        sampi_mix(&hash, w[i] ^ sampi_bits((double)p[i]));
+        sampi_mix(&hash, sampi_bits(sampi_pow(y, power)) ^ sampi_bits(SAMPI_FMA(y, y, -(y * y))));
+    }
+    sampi_mix(&hash, tile[0] ^ tile[1] << 32 ^ (fabs(z * (double)SAMPI_ONE / (double)total - 1.0) < 2e-6));
+    sampi_mix(&hash, sums.z ^ sums.s << 1 ^ sums.above << 2 ^ sums.n);
+    return hash;
+}
+
+/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
+   have spoiled more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+{
+    for (int i = 0; i < SAMPI_N_KERNELS; i++) {
+        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+    }
+    return sampi_cpu_has(k->name);
+}
+
+/* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
 static const sampi_kernels *sampi_chosen;
+
+static SAMPI_COLD const sampi_kernels *sampi_choose(void)
+{
+    const sampi_kernels *best = &SAMPI_REFUSED;
+    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
+        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    SAMPI_STORE(&sampi_chosen, best);
+    return best;
+}
 
 /* The kernels in use. A load and a branch after the first time. */
 static const sampi_kernels *sampi_use(void)
 {
-    const sampi_kernels *k = __atomic_load_n(&sampi_chosen, __ATOMIC_ACQUIRE);
-    if (k) return k;
-    int i = SAMPI_N_KERNELS - 1;
-    while (!sampi_isa_works(SAMPI_KERNEL_TABLE[i].name)) i--;
-    __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
-    return &SAMPI_KERNEL_TABLE[i];
+    const sampi_kernels *k = SAMPI_LOAD(&sampi_chosen);
+    return k ? k : sampi_choose();
 }
 
-SAMP_API const char *samp_isa_name(void) { return sampi_use()->name; }
+/* SAMP_OK, unless there are none that may be used. */
+static int sampi_use_status(void) { return sampi_use() == &SAMPI_REFUSED ? SAMP_E_UNSUPPORTED : SAMP_OK; }
 
-SAMP_API const char *samp_isa_list(int i)
+SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; }
+
+SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_isa_works(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
 /* NULL forgets the choice, and the next use makes it anew. */
-SAMP_API int samp_isa_force(const char *name)
+SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
 {
     if (!name) {
-        __atomic_store_n(&sampi_chosen, (const sampi_kernels *)NULL, __ATOMIC_RELEASE);
+        SAMPI_STORE(&sampi_chosen, (const sampi_kernels *)NULL);
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_isa_works(name)) continue;
-        __atomic_store_n(&sampi_chosen, &SAMPI_KERNEL_TABLE[i], __ATOMIC_RELEASE);
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
     return SAMP_E_UNSUPPORTED;
@@ -2665,7 +2971,7 @@ SAMP_API int samp_isa_force(const char *name)
    Three things in the array belong together, and every function here leaves them so. data [0 .. size) are the
    candidates that are left; those that a cut drops are overwritten or stay behind size, and nobody reads them again.
    `sorted` may be set only if data is in the order (logit descending, id ascending), because others then take data
-   [0] for the maximum. `selected` is an index, so it becomes -1 when candidates move or go.
+   [0] for the maximum. `selected` is an index, so what moves or drops candidates ends it: sampi_run sees to that.
 
    The one thing to know: all sums are integers (sampi_weight), so their value does not depend on the array's order.
    That is why these functions may sort or not as it suits them. */
@@ -2797,7 +3103,6 @@ static void sampi_sort(const sampi_order *order, samp_token_data_array *cur, siz
     if (cur->sorted && !order->score) return;
     sampi_sort_part(order, cur->data, cur->size, k, 64);
     cur->sorted = !order->score && k >= cur->size;
-    cur->selected = -1;
 }
 
 /* Those that need every token in its place: softmax, tail_free, and most of what imitates llama.cpp. */
@@ -2891,18 +3196,11 @@ static void sampi_set_p(samp_token_data_array *cur, const sampi_sums *sums)
 
 /* ---- cuts ---- */
 
-/* The end of every cut: a new, smaller size. What was selected may be gone. */
-static void sampi_resize(samp_token_data_array *cur, size_t size)
-{
-    if (size != cur->size) cur->selected = -1;
-    cur->size = size;
-}
-
 /* Keep the first k in order, and in order. */
 static void sampi_cut_to_first(samp_token_data_array *cur, size_t k)
 {
     sampi_sort(&SAMPI_BY_LOGIT, cur, k);
-    sampi_resize(cur, k);
+    cur->size = k;
     cur->sorted = true;
 }
 
@@ -2920,7 +3218,7 @@ static void sampi_keep_above(samp_token_data_array *cur, double floor, size_t mi
     }
     for (size_t i = 0; i < n; i++)
         if ((double)d[i].logit >= floor) d[kept++] = d[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
 }
 
 /* How many of the first k, which are in order, it takes to hold the mass `required` and to be min_keep; 0 if k are
@@ -2949,7 +3247,7 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
         sampi_sort(order, cur, k);
         keep = sampi_prefix_with_mass(cur, k, sums->max, required, min_keep);
     }
-    sampi_resize(cur, keep);
+    cur->size = keep;
     sampi_set_p(cur, sums);
     cur->sorted = !order->score;
 }
@@ -3153,6 +3451,10 @@ typedef struct sampi_head {
     int32_t tail;
 } sampi_head;
 
+/* As much of a breaker as counts, and a 0. */
+#define SAMPI_BREAKER_MAX 40
+typedef char sampi_breaker[SAMPI_BREAKER_MAX + 1];
+
 /* A chain's members, and the tokens accepted last, for samp_prev. prev outlives a change of members: what is off, or
    joins later, learns from it (take_over). The chain owns its members and both arrays; samp_free frees them. */
 typedef struct sampi_chain {
@@ -3195,8 +3497,8 @@ struct sampi_sampler {
     uint64_t seed, position; /* position: the number of the next draw; of the outermost chain it counts */
     sampi_sampler *owner;    /* the chain it is in, or NULL */
     size_t serial;           /* no other sampler has it, so the GPU knows a chain again; */
-    uint64_t n_edits; /* and this grows whenever s changes, but not with a change that its owner's work brings */
-    size_t in_batch;  /* its row in the batch under way */
+    size_t n_edits;  /* and this grows whenever s changes, but not with a change that its owner's work brings */
+    size_t in_batch; /* its row in the batch under way */
     samp_perf_data perf;
     uint64_t at_position;            /* of the apply under way: the outermost chain's position, */
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
@@ -3242,12 +3544,15 @@ struct sampi_sampler {
         struct {
             float multiplier, base;
             int32_t allowed, last_n, n_ctx_train;
+            int32_t settled, settled_tail; /* sampi_dry_settle */
             sampi_ring ring;
             const samp_vocab *vocab;
+            samp_vocab spelt; /* what *vocab was when the breakers were looked for */
             const char *const *from;
+            const sampi_sampler *like; /* one with the same breakers, or NULL */
             size_t n_from;
             size_t n_heads, n_tails;
-        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads */
+        } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
         sampi_chain chain;
     } u;
 };
@@ -3262,7 +3567,8 @@ struct sampi_sampler {
 typedef enum sampi_type {
     SAMPI_FLOAT,
     SAMPI_INT32,
-    SAMPI_SIZE /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_SIZE, /* a min_keep: told only above 1, since 0 and 1 are the same; no range */
+    SAMPI_WORD  /* no number: in samp_params only (SAMPI_CHAIN_FIELDS) */
 } sampi_type;
 
 enum {
@@ -3270,7 +3576,8 @@ enum {
     SAMPI_OR_ZERO = 2,    /* 0 is, besides */
     SAMPI_IF_ABOVE_0 = 4, /* told only if it is */
     SAMPI_IF_LAST = 8,    /* told only if the field before was */
-    SAMPI_PASSING = 16    /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_PASSING = 16,   /* only needed while the sampler is made: no part of the fingerprint */
+    SAMPI_OR_ALL = 32     /* in samp_params -1 is good too, and means n_ctx_train (sampi_from_params) */
 };
 
 /* `from` and `at` are offsets: a field has the same type in both places, so parameters become a sampler by copying
@@ -3304,7 +3611,7 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_vocab, bias.n_vocab, 0, INT32_MIN, INT32_MAX, 0, NULL),
     SAMPI_FIELD(LOGIT_BIAS, INT32, n_logit_bias, bias.n, 0, 0, INT32_MAX, 0, "n"),
 
-    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, 0, "last_n"),
+    SAMPI_FIELD(PENALTIES, INT32, penalty_last_n, penalties.last_n, 64, 0, SAMPI_MAX_WINDOW, SAMPI_OR_ALL, "last_n"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_repeat, penalties.repeat, 1, 0, FLT_MAX, SAMPI_OPEN, "repeat"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_freq, penalties.freq, 0, -FLT_MAX, FLT_MAX, 0, "freq"),
     SAMPI_FIELD(PENALTIES, FLOAT, penalty_present, penalties.present, 0, -FLT_MAX, FLT_MAX, 0, "present"),
@@ -3353,17 +3660,21 @@ static const sampi_field SAMPI_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_FIELDS (sizeof SAMPI_FIELDS / sizeof SAMPI_FIELDS[0])
 
-/* For checks and for the text of samp_describe. As a double, which holds floats and int32 exactly; a SAMPI_SIZE
-   only roughly, enough to compare with 1. */
-static double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+/* For checks and texts, from where it stands in a sampler or in samp_params. As a double, which holds floats and int32
+   exactly; a SAMPI_SIZE only roughly, enough to compare with 1. */
+static SAMPI_COLD double sampi_number(const sampi_field *f, const void *at)
 {
-    const char *at = (const char *)s + f->at;
     switch (f->type) {
-        case SAMPI_FLOAT: return (double)*(const float *)(const void *)at;
-        case SAMPI_INT32: return (double)*(const int32_t *)(const void *)at;
-        case SAMPI_SIZE: break;
+        case SAMPI_FLOAT: return (double)*(const float *)at;
+        case SAMPI_INT32: return (double)*(const int32_t *)at;
+        case SAMPI_SIZE:
+        case SAMPI_WORD: break;
     }
-    return (double)*(const size_t *)(const void *)at;
+    return (double)*(const size_t *)at;
+}
+static SAMPI_COLD double sampi_field_value(const sampi_sampler *s, const sampi_field *f)
+{
+    return sampi_number(f, (const char *)s + f->at);
 }
 
 /* Its bytes: in a sampler, or in samp_params, where it has the same type. */
@@ -3371,7 +3682,7 @@ static size_t sampi_field_bytes(const sampi_field *f) { return f->type == SAMPI_
 
 /* Write the default of a field to where it stands: in a blank record (sampi_blank), or in samp_params
    (samp_default_params). So both have the same defaults. */
-static void sampi_field_reset(const sampi_field *f, void *to)
+static SAMPI_COLD void sampi_field_reset(const sampi_field *f, void *to)
 {
     float x = (float)f->usual;
     int32_t i = f->type == SAMPI_INT32 ? (int32_t)f->usual : 0;
@@ -3380,6 +3691,7 @@ static void sampi_field_reset(const sampi_field *f, void *to)
         case SAMPI_FLOAT: memcpy(to, &x, sizeof x); break;
         case SAMPI_INT32: memcpy(to, &i, sizeof i); break;
         case SAMPI_SIZE: memcpy(to, &n, sizeof n); break;
+        case SAMPI_WORD: break;
     }
 }
 
@@ -3417,7 +3729,7 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
-    for (s = s->owner; s; s = s->owner) __atomic_fetch_add(&s->n_edits, 1, __ATOMIC_RELAXED);
+    for (s = s->owner; s; s = s->owner) (void)SAMPI_COUNT(&s->n_edits);
 }
 
 /* A number that no sampler of this process had before: for each that is made or cloned. An address won't do, for a
@@ -3425,7 +3737,7 @@ static void sampi_edited(sampi_sampler *s)
 static size_t sampi_next_serial(void)
 {
     static size_t last;
-    return __atomic_add_fetch(&last, 1, __ATOMIC_RELAXED);
+    return SAMPI_COUNT(&last);
 }
 
 /* Has it a std::mt19937 of its own? What draws has one, unless it carries an error; used only under that random source,
@@ -3481,6 +3793,15 @@ static void sampi_require(sampi_sampler *t, bool good, int status, const char *f
     t->field = field;
 }
 
+/* Is a number in its field's range? NaN is told apart. */
+static SAMPI_COLD void sampi_require_number(sampi_sampler *t, const sampi_field *f, double x)
+{
+    bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
+    bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
+    sampi_require(t, x == x, SAMP_E_NAN, f->param);
+    sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+}
+
 /* Do its values switch it off? As the rows of the table say. sampi_prepare asks once and keeps the answer in
    s->off; before that, the default order asks for rows that may be left out, and dry for whether it needs
    breakers. Reads fields only, checked or not. */
@@ -3500,17 +3821,12 @@ static bool sampi_is_off(const sampi_sampler *s)
    and off of t, and what its prepare hook does; never the heap. `make`: a sampler is to be made of it, so what
    takes a walk over the vocabulary is asked too; samp_check_params does without. Constructors and
    samp_check_params come here both, so they cannot disagree. */
-static void sampi_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_prepare(sampi_sampler *t, bool make)
 {
     const sampi_hooks *hooks = sampi_traits_of(t->kind)->hooks;
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++) {
         const sampi_field *f = &SAMPI_FIELDS[i];
-        if (f->kind != t->kind || f->type == SAMPI_SIZE) continue;
-        double x = sampi_field_value(t, f);
-        bool above = f->how & SAMPI_OPEN ? x > f->lo : x >= f->lo;
-        bool zero = (f->how & SAMPI_OR_ZERO) && x == 0.0;
-        sampi_require(t, x == x, SAMP_E_NAN, f->param);
-        sampi_require(t, (above && x <= f->hi) || zero, SAMP_E_RANGE, f->param);
+        if (f->kind == t->kind && f->type != SAMPI_SIZE) sampi_require_number(t, f, sampi_field_value(t, f));
     }
     if (!t->status && hooks->prepare) hooks->prepare(t, make);
     if (!t->status) t->off = sampi_is_off(t);
@@ -3547,7 +3863,7 @@ static SAMPI_COLD samp_sampler *sampi_new(const sampi_sampler *t)
 }
 
 /* The end of every constructor but the chain's, and of a step from samp_params. */
-static samp_sampler *sampi_init(sampi_sampler *t)
+static SAMPI_COLD samp_sampler *sampi_init(sampi_sampler *t)
 {
     sampi_prepare(t, true);
     return sampi_new(t);
@@ -3600,17 +3916,50 @@ static uint32_t sampi_count_find(const sampi_count *list, uint32_t n, samp_token
 }
 
 /* The entry of a token, made with count 0 if there is none; then *n grows, and the list must have room, as those
-   of penalties and dry do: they are as long as the window. For penalties' accept and dry's list. */
+   of penalties do: it is as long as the window. For penalties' accept. */
 static sampi_count *sampi_count_at(sampi_count *list, uint32_t *n, samp_token token)
 {
     uint32_t i = sampi_count_find(list, *n, token);
     if (i == *n || list[i].token != token) {
+        SAMPI_COUNT_STEPS(*n - i);
         memmove(&list[i + 1], &list[i], (*n - i) * sizeof *list);
         list[i].token = token;
         list[i].count = 0;
         (*n)++;
     }
     return &list[i];
+}
+
+/* Records in order of the bits from `bit` down, in place: those without the bit before those with it, then each half by
+   the next one. */
+static void sampi_count_sort_from(sampi_count *list, uint32_t n, uint32_t bit)
+{
+    for (; n > 1 && bit; bit >>= 1) {
+        uint32_t with = 0, end = n;
+        while (with < end) {
+            SAMPI_COUNT_STEPS(1);
+            if (!((uint32_t)list[with].token & bit)) {
+                with++;
+                continue;
+            }
+            sampi_count t = list[with];
+            list[with] = list[--end];
+            list[end] = t;
+        }
+        sampi_count_sort_from(list, with, bit >> 1);
+        list += with;
+        n -= with;
+    }
+}
+
+/* Records in order of their tokens: a walk over them for each bit of a token, whatever order they are in, and no room
+   beside them. For dry's list, and for counts that are made again from a window. */
+static void sampi_count_sort(sampi_count *list, uint32_t n)
+{
+    uint32_t differ = 0, bit = (uint32_t)1 << 30;
+    for (uint32_t i = 1; i < n; i++) differ |= (uint32_t)(list[i].token ^ list[0].token);
+    while (bit > differ) bit >>= 1;
+    sampi_count_sort_from(list, n, bit);
 }
 
 /* The apply of penalties and dry: change the logits of the tokens in a list, at once if they all stand at
@@ -3649,7 +3998,7 @@ static void sampi_patch(sampi_sampler *s, samp_token_data_array *cur, const samp
 /* ---- logit_bias: part 0 is the list, as given ---- */
 
 /* Copy the caller's list, which need not live any longer; its checks were the constructor's. */
-static void sampi_logit_bias_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_logit_bias_build(sampi_sampler *s)
 {
     if (s->u.bias.n) memcpy(sampi_part(s, 0), s->u.bias.from, s->part_size[0]);
     s->u.bias.from = NULL;
@@ -3729,8 +4078,7 @@ static int sampi_penalties_apply(sampi_sampler *s, samp_token_data_array *cur)
    may begin anywhere inside of one and end inside of another: a head is a token that contains a breaker, or ends with
    a beginning of one; its tail is what remains of the breaker, in tokens. */
 
-#define SAMPI_BREAKER_MAX 40 /* bytes of a breaker that count */
-#define SAMPI_TAIL_MAX    ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
+#define SAMPI_TAIL_MAX ((int32_t)(sizeof(((sampi_tail *)0)->token) / sizeof(samp_token)))
 
 /* How much of a breaker counts: the constructor counts tails with the same bound. */
 static size_t sampi_breaker_length(const char *text)
@@ -3826,27 +4174,46 @@ static sampi_head *sampi_dry_head(const sampi_sampler *s)
     return (sampi_head *)((sampi_tail *)sampi_part(s, 3) + s->u.dry.n_tails);
 }
 
+/* [n_from], behind the heads. */
+static sampi_breaker *sampi_dry_text(const sampi_sampler *s)
+{
+    return (sampi_breaker *)(sampi_dry_head(s) + s->u.dry.n_heads);
+}
+
+/* Were its breakers these, in this vocabulary? Then their tokens are the same: to find them is a walk over the
+   vocabulary for each. */
+static SAMPI_COLD bool sampi_dry_has_breakers(const sampi_sampler *s, const sampi_sampler *t)
+{
+    const samp_vocab *v = &s->u.dry.spelt, *w = t->u.dry.vocab;
+    bool same = s->u.dry.n_from == t->u.dry.n_from && s->u.dry.vocab == w;
+    if (same && w)
+        same = v->n_vocab == w->n_vocab && v->token_bytes == w->token_bytes && v->tokenize == w->tokenize &&
+               v->user == w->user;
+    for (size_t b = 0; b < t->u.dry.n_from && same; b++) {
+        const char *text = sampi_dry_text(s)[b], *other = t->u.dry.from[b];
+        size_t n = sampi_breaker_length(other);
+        same = strlen(text) == n && memcmp(text, other, n) == 0;
+    }
+    return same;
+}
+
 /* Tail k - 1 of a breaker is what is left of it after k bytes: sampi_dry_heads numbers them in the same way. */
-static void sampi_dry_build(sampi_sampler *s)
+static SAMPI_COLD void sampi_dry_build(sampi_sampler *s)
 {
     const samp_vocab *v = s->u.dry.vocab;
     sampi_tail *tail = (sampi_tail *)sampi_part(s, 3);
-    for (size_t b = 0; b < s->u.dry.n_from; b++) {
+    const sampi_sampler *like = s->u.dry.like;
+    s->u.dry.like = NULL;
+    if (like) memcpy(tail, sampi_part(like, 3), s->part_size[3]);
+    for (size_t b = 0; b < s->u.dry.n_from && !like; b++) {
         const char *text = s->u.dry.from[b];
         size_t n = sampi_breaker_length(text);
+        memcpy(sampi_dry_text(s)[b], text, n);
         for (size_t k = 1; k < n; k++, tail++)
             tail->n = sampi_tokenize(v, text + k, n - k, tail->token, SAMPI_TAIL_MAX);
     }
-    if (s->u.dry.n_from) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
+    if (s->u.dry.n_from && !like) sampi_dry_heads(v, s->u.dry.from, s->u.dry.n_from, sampi_dry_head(s));
     s->u.dry.from = NULL;
-}
-
-static void sampi_dry_reset(sampi_sampler *s) { s->u.dry.ring.size = s->u.dry.ring.head = 0; }
-
-/* Only the window: what it means is worked out by sampi_dry_list, when the next token is drawn. */
-static void sampi_dry_accept(sampi_sampler *s, samp_token token)
-{
-    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
 }
 
 /* The token `back` places ago in the window, 0 = the newest. All that follows reads the text from its end. */
@@ -3878,6 +4245,7 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     samp_token token = sampi_dry_token(s, back);
     int32_t longest = -1;
     for (size_t h = sampi_dry_find(s, token); h < s->u.dry.n_heads && head[h].token == token; h++) {
+        SAMPI_COUNT_STEPS(1);
         bool whole = head[h].tail < 0;
         int32_t len = whole ? 0 : tail[head[h].tail].n;
         if (len <= longest || len > back) continue; /* a tail that no tokens spell has length -1 */
@@ -3886,14 +4254,42 @@ static int32_t sampi_dry_breaker_at(const sampi_sampler *s, int32_t back)
     return longest;
 }
 
-/* How many of the newest n tokens a repetition may reach back over: to behind the nearest breaker. */
+/* An empty window, and no breaker in it. */
+static void sampi_dry_reset(sampi_sampler *s)
+{
+    s->u.dry.ring.size = s->u.dry.ring.head = 0;
+    s->u.dry.settled = -1;
+    s->u.dry.settled_tail = 0;
+}
+
+/* Once all tokens that a tail may have are there, what begins before them is a breaker for good or none: of the
+   breakers that begin so far back the nearest one is remembered, how far it is and its tail, so that nobody looks for
+   it again. `back` is the place to be settled now, which lies nearer than all that have been. */
+static void sampi_dry_settle(sampi_sampler *s, int32_t back)
+{
+    int32_t tail = back < (int32_t)s->u.dry.ring.size ? sampi_dry_breaker_at(s, back) : -1;
+    if (tail < 0) return;
+    s->u.dry.settled = back;
+    s->u.dry.settled_tail = tail;
+}
+
+/* The window, and the breaker that moves back with it. What it means is worked out by sampi_dry_list, when the next
+   token is drawn. */
+static void sampi_dry_accept(sampi_sampler *s, samp_token token)
+{
+    sampi_ring_push(&s->u.dry.ring, (samp_token *)sampi_part(s, 0), token);
+    if (s->u.dry.settled >= 0 && ++s->u.dry.settled >= (int32_t)s->u.dry.ring.size) s->u.dry.settled = -1;
+    sampi_dry_settle(s, SAMPI_TAIL_MAX);
+}
+
+/* How many of the newest n tokens, which are all, a repetition may reach back over: to behind the nearest breaker. */
 static int32_t sampi_dry_limit(const sampi_sampler *s, int32_t n)
 {
-    for (int32_t back = 0; back < n; back++) {
+    for (int32_t back = 0; back < n && back < SAMPI_TAIL_MAX; back++) {
         int32_t tail = sampi_dry_breaker_at(s, back);
         if (tail >= 0) return back - tail;
     }
-    return n;
+    return s->u.dry.settled < 0 ? n : s->u.dry.settled - s->u.dry.settled_tail;
 }
 
 /* length [k], 0 < k < n = the length of the common suffix of the window and the window k tokens ago, at most limit:
@@ -3903,12 +4299,16 @@ static void sampi_dry_lengths(const sampi_sampler *s, int32_t n, int32_t limit, 
 {
     int32_t left = 0, right = 0;
     for (int32_t k = 1; k < n; k++) {
+        SAMPI_COUNT_STEPS(1);
         if (k < right && length[k - left] < right - k) {
             length[k] = length[k - left];
             continue;
         }
         int32_t end = k < right ? right : k;
-        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) end++;
+        while (end < n && sampi_dry_token(s, end) == sampi_dry_token(s, end - k)) {
+            SAMPI_COUNT_STEPS(1);
+            end++;
+        }
         left = k;
         right = end;
         length[k] = end - k < limit ? end - k : limit;
@@ -3959,10 +4359,18 @@ static uint32_t sampi_dry_list(const sampi_sampler *s, sampi_count *list)
     sampi_dry_lengths(s, n, limit, length);
     for (int32_t k = 1; k < n; k++) {
         if (length[k] < allowed) continue;
-        sampi_count *entry = sampi_count_at(list, &n_list, sampi_dry_token(s, k - 1)); /* what followed it then */
-        if (entry->count < length[k]) entry->count = length[k];
+        list[n_list].token = sampi_dry_token(s, k - 1); /* what followed it then */
+        list[n_list++].count = length[k];
     }
-    return n_list;
+    sampi_count_sort(list, n_list);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < n_list; i++) {
+        if (kept == 0 || list[kept - 1].token != list[i].token)
+            list[kept++] = list[i];
+        else if (list[kept - 1].count < list[i].count)
+            list[kept - 1].count = list[i].count;
+    }
+    return kept;
 }
 
 /* The list is made anew for each draw, in the sampler's own parts: nothing of it is kept. */
@@ -4003,7 +4411,7 @@ static double sampi_sigma_scale(double range)
 
 static uint64_t sampi_sigma_x(float max, float l, double scale)
 {
-    return sampi_bits(fma((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
+    return sampi_bits(SAMPI_FMA((double)max - (double)l, scale, SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
 static double sampi_sigma_of(uint64_t n, uint64_t sum, sampi_u128 squares, double scale)
@@ -4124,7 +4532,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_set_p(cur, &sums);
     if (sums.n <= 2) return SAMP_OK; /* nothing bends; masked tokens stay, too */
     size_t min_keep = s->u.cut.min_keep ? s->u.cut.min_keep : 1;
-    sampi_resize(cur, sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep));
+    cur->size = sampi_tail_free_size(cur, &sums, sampi_share(s->u.cut.p), min_keep);
     return SAMP_OK;
 }
 
@@ -4136,7 +4544,7 @@ static int sampi_tail_free_apply(sampi_sampler *s, samp_token_data_array *cur)
    - l under p. The fast path sorts by it too. */
 static double sampi_typical_score(const sampi_order *order, const samp_token_data *d)
 {
-    return fabs((order->max - (double)d->logit) - order->mean);
+    return sampi_abs((order->max - (double)d->logit) - order->mean);
 }
 
 /* More than p, so one unit of mass above the share rounded down. */
@@ -4242,7 +4650,7 @@ static int sampi_xtc_apply(sampi_sampler *s, samp_token_data_array *cur)
     size_t kept = 0;
     for (size_t i = 0; i < cur->size; i++)
         if (i == last || !sampi_xtc_reaches(&cur->data[i], sums.max, required)) cur->data[kept++] = cur->data[i];
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4287,7 +4695,7 @@ static float sampi_dynamic_temp(float t, float delta, float exponent, const samp
 {
     float lo = t > delta ? t - delta : 0.0f, hi = t + delta;
     double power = sampi_pow(sampi_entropy(sums) / sampi_ln((double)sums->n), exponent);
-    return (float)fma((double)hi - (double)lo, power, (double)lo);
+    return (float)SAMPI_FMA((double)hi - (double)lo, power, (double)lo);
 }
 
 /* The same with a sampler's settings; the fast path calls it with its own sums. */
@@ -4379,7 +4787,7 @@ static size_t sampi_find_by_mass(const samp_token_data_array *cur, sampi_mass ma
         lo += (int64_t)digit << shift;
         hi = lo + ((int64_t)1 << shift) - 1;
     }
-    for (size_t i = 0;; i++) { /* a custom sampler may have left an id twice: the masses of both are in its sum */
+    for (size_t i = 0;; i++) { /* a user's array may have an id twice: the masses of both are in its sum */
         if (d[i].id != lo) continue;
         uint64_t m = mass(draw, &d[i]);
         if (t < m) return i;
@@ -4527,8 +4935,8 @@ static void sampi_mirostat_reset(sampi_sampler *s) { s->now.mu = 2.0f * s->u.mir
    */
 static float sampi_mirostat_mu(float mu, float tau, float eta, double d, uint64_t z)
 {
-    double surprise = fma(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
-    return sampi_finite((float)fma(-(double)eta, surprise - (double)tau, (double)mu));
+    double surprise = SAMPI_FMA(d, SAMPI_LOG2E, sampi_log2((double)z / (double)SAMPI_ONE));
+    return sampi_finite((float)SAMPI_FMA(-(double)eta, surprise - (double)tau, (double)mu));
 }
 
 /* The only place that changes mu in a draw; the fast path calls it with its own sums. */
@@ -4556,8 +4964,8 @@ typedef struct sampi_zipf {
 static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 {
     double t = sampi_ln((double)(i + 2) / (double)(i + 1)), b = (double)l - (double)next;
-    zipf->tb = fma(t, b, zipf->tb);
-    zipf->tt = fma(t, t, zipf->tt);
+    zipf->tb = SAMPI_FMA(t, b, zipf->tb);
+    zipf->tt = SAMPI_FMA(t, t, zipf->tt);
 }
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
@@ -4567,7 +4975,7 @@ static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, 
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
     /* e / (1 - N^-e), near e = 0 by its series, where the quotient would lose its digits */
-    double scale = fabs(x) < 1e-3 ? fma(x, fma(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
+    double scale = fabs(x) < 1e-3 ? SAMPI_FMA(x, SAMPI_FMA(x, 1.0 / 12.0, 0.5), 1.0) / ln_n : e / below;
     double k = sampi_pow(sampi_round(scale * sampi_exp2((double)mu)), 1.0 / exponent);
     if (!(k < (double)n)) return n; /* more than there are, or no number */
     return k >= 1.0 ? (size_t)k : 1;
@@ -4594,8 +5002,8 @@ static int sampi_mirostat_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* The smallest logit that mirostat_v2 keeps: surprise = (max - l) log2 e + log2 Z <= mu; z in units of 2^-40. */
 static double sampi_surprise_floor(float mu, float max, double z)
 {
-    double room = fma(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
-    return fma(-room, SAMPI_LN2, (double)max);
+    double room = SAMPI_FMA(sampi_log2(z / (double)SAMPI_ONE), -1.0, (double)mu); /* ptxas would fuse mu - log2 */
+    return SAMPI_FMA(-room, SAMPI_LN2, (double)max);
 }
 
 /* The same with a sampler's mu. The fast path calls it with both ends of an estimate of z: hence the double. */
@@ -4637,8 +5045,21 @@ static float sampi_adaptive_p_aim(const sampi_sampler *s)
     return sampi_aim(s->u.adaptive.target, s->u.adaptive.sum, s->u.adaptive.total);
 }
 
-/* One more value in a decaying sum. The addition is an fma, because ptxas would make one of it and the product. */
-static float sampi_decay(float sum, float decay, float x) { return fmaf(sampi_roundf(decay * sum), 1.0f, x); }
+/* product + x, where product has been rounded and the sum is, too: ptxas would make one of both. */
+static float sampi_add_to_product(float product, float x)
+{
+#if defined(SAMPLING_GPU_H) && defined(_OPENMP)
+    return fmaf(product, 1.0f, x);
+#else
+    return product + x; /* some platforms' fmaf is not exact */
+#endif
+}
+
+/* One more value in a decaying sum. */
+static float sampi_decay(float sum, float decay, float x)
+{
+    return sampi_add_to_product(sampi_roundf(decay * sum), x);
+}
 
 /* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
 static float sampi_adaptive_p_logit(float p, float aim)
@@ -4760,7 +5181,7 @@ static void sampi_llama_keep_share(samp_token_data_array *cur, float share, bool
         run += cur->data[i].p;
         bool enough = exceed ? run > share : run >= share;
         if (!enough || i + 1 < min_keep) continue;
-        sampi_resize(cur, i + 1);
+        cur->size = i + 1;
         return;
     }
 }
@@ -4819,7 +5240,7 @@ static int sampi_llama_tail_free(sampi_sampler *s, samp_token_data_array *cur)
         run += sum > 1e-6f ? sampi_llama_bend(&cur->data[i]) / sum : 1.0f / (float)(n - 2);
         if (!(run > s->u.cut.p)) continue;
         size_t keep = i > min_keep ? i : min_keep;
-        sampi_resize(cur, keep < n ? keep : n);
+        cur->size = keep < n ? keep : n;
         break;
     }
     return SAMP_OK;
@@ -4866,7 +5287,7 @@ static int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array *cur)
     sampi_llama_softmax(cur, true);
     float floor = sampi_roundf(s->u.cut.p * cur->data[0].p) * cur->data[0].p;
     while (kept < cur->size && (cur->data[kept].p >= floor || kept < s->u.cut.min_keep)) kept++;
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -4881,7 +5302,7 @@ static int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
     if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
     size_t kept = cur->size - (above - 1);
     memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    sampi_resize(cur, kept);
+    cur->size = kept;
     return SAMP_OK;
 }
 
@@ -5023,7 +5444,7 @@ static int sampi_llama_mirostat(sampi_sampler *s, samp_token_data_array *cur)
     float k = powf(sampi_roundf(e * powf(2.0f, s->now.mu)) / (1.0f - powf((float)s->u.mirostat.n_vocab, -e)),
                    1.0f / zipf);
     size_t keep = k >= 1.0f && k < 2147483648.0f ? (size_t)k : 1; /* NaN and overflow count as 1 */
-    sampi_resize(cur, keep < cur->size ? keep : cur->size);
+    cur->size = keep < cur->size ? keep : cur->size;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -5033,7 +5454,7 @@ static int sampi_llama_mirostat_v2(sampi_sampler *s, samp_token_data_array *cur)
     size_t n = 0;
     sampi_llama_softmax(cur, true);
     while (n < cur->size && !(-log2f(cur->data[n].p) > s->now.mu)) n++;
-    sampi_resize(cur, n ? n : 1);
+    cur->size = n ? n : 1;
     return sampi_llama_mirostat_select(s, cur);
 }
 
@@ -5073,14 +5494,14 @@ typedef struct sampi_text {
 } sampi_text;
 
 /* All text goes through here: what has no room is counted only, so that samp_describe can tell the length. */
-static void sampi_put_char(sampi_text *t, char c)
+static SAMPI_COLD void sampi_put_char(sampi_text *t, char c)
 {
     if (t->len + 1 < t->size) t->buf[t->len] = c;
     t->len++;
 }
 
 /* The sampi_put functions append one thing each; samp_describe's helpers below are their callers. */
-static void sampi_put(sampi_text *t, const char *text)
+static SAMPI_COLD void sampi_put(sampi_text *t, const char *text)
 {
     while (*text) sampi_put_char(t, *text++);
 }
@@ -5096,31 +5517,46 @@ static SAMPI_COLD void sampi_put_u64(sampi_text *t, uint64_t x)
 }
 
 /* Negated as unsigned, which is right for INT64_MIN as well. */
-static void sampi_put_i64(sampi_text *t, int64_t x)
+static SAMPI_COLD void sampi_put_i64(sampi_text *t, int64_t x)
 {
     if (x < 0) sampi_put_char(t, '-');
     sampi_put_u64(t, x < 0 ? 0 - (uint64_t)x : (uint64_t)x);
 }
 
-/* Six significant digits, as printf's %g does, but for values half way between two of them, which the scaling by
-   tens may round the other way. That is harmless: the text is for people, and nothing is read back from it. The
-   scaling leaves x in [99999.95, 999999.5), so rounded it has six digits. */
-static void sampi_put_float(sampi_text *t, float value)
+/* So many significant digits (6 .. 9), with six as printf's %g does. The value is m * 2^e, so all its decimal
+   digits are those of m doubled e times, or of m times five, as often as it would be halved, with the point in
+   another place: no rounding but the last one, to even where it is a tie. */
+static SAMPI_COLD void sampi_put_digits(sampi_text *t, float value, uint32_t places)
 {
-    double x = fabs((double)value);
-    int exponent = 0;
+    uint32_t bits, digits = 0, shown = places, end = 1;
+    memcpy(&bits, &value, 4);
     if (value < 0.0f) sampi_put_char(t, '-');
-    if (!(x > 0.0) || x > FLT_MAX) {
-        sampi_put(t, x > FLT_MAX ? "inf" : x == 0.0 ? "0" : "nan");
+    if (!(fabsf(value) > 0.0f) || fabsf(value) > FLT_MAX) {
+        sampi_put(t, fabsf(value) > FLT_MAX ? "inf" : value == 0.0f ? "0" : "nan");
         return;
     }
-    while (x >= 999999.5) x /= 10.0, exponent++;
-    while (x < 99999.95) x *= 10.0, exponent--;
-    uint32_t digits = (uint32_t)(x + 0.5), shown = 6; /* value = digits * 10^exponent, digits has 6 places */
-    int point = exponent + 6;                         /* places before the decimal point */
+    uint32_t m = bits & 0x7fffff, biased = bits >> 23 & 255;
+    int e = (int)(biased ? biased : 1) - 150, n = 0, exponent;
+    uint8_t decimal[112]; /* the last digit first; 2^24 5^149 has so many */
+    for (m |= biased ? 0x800000 : 0; m; m /= 10) decimal[n++] = (uint8_t)(m % 10);
+    for (int k = e < 0 ? -e : e; k > 0; k--) {
+        unsigned carry = 0;
+        for (int i = 0; i < n; i++, carry /= 10)
+            decimal[i] = (uint8_t)((carry += decimal[i] * (e < 0 ? 5u : 2u)) % 10);
+        if (carry) decimal[n++] = (uint8_t)carry;
+    }
+    int cut = n - (int)places; /* digits that are left out */
+    bool above = false;        /* more than nothing behind the digit that decides */
+    for (int i = 0; i + 1 < cut; i++) above |= decimal[i] != 0;
+    for (int i = n - 1; i >= cut; i--) digits = 10 * digits + (i >= 0 ? decimal[i] : 0u);
+    if (cut > 0 && decimal[cut - 1] + (above || digits % 2) > 5) digits++;
+    exponent = cut + (e < 0 ? e : 0); /* value = digits * 10^exponent */
+    for (uint32_t i = 0; i < places; i++) end *= 10;
+    if (digits == end) digits /= 10, exponent++;
+    int point = exponent + (int)places; /* places before the decimal point */
     bool scientific = point > 6 || point < -3;
     while (shown > 1 && digits % 10 == 0) digits /= 10, shown--;
-    char place[6];
+    char place[9];
     for (int i = (int)shown - 1; i >= 0; i--, digits /= 10) place[i] = (char)('0' + digits % 10);
     int before = scientific ? 1 : point;
     if (before <= 0) sampi_put(t, "0.");
@@ -5133,11 +5569,12 @@ static void sampi_put_float(sampi_text *t, float value)
     sampi_put_char(t, 'e');
     sampi_put_i64(t, point - 1);
 }
+static SAMPI_COLD void sampi_put_float(sampi_text *t, float value) { sampi_put_digits(t, value, 6); }
 
 /* "(p=0.9, min_keep=2, seed=1)": the fields that are worth telling, in the table's order, and the seed of what
    draws. Nothing, not even brackets, where there is none. Not called for a sampler with an error, whose values
    mean nothing. */
-static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
+static SAMPI_COLD void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
 {
     const char *between = "(";
     bool told = false;
@@ -5155,6 +5592,7 @@ static void sampi_describe_fields(const sampi_sampler *s, sampi_text *t)
             case SAMPI_FLOAT: sampi_put_float(t, (float)x); break;
             case SAMPI_INT32: sampi_put_i64(t, (int64_t)x); break;
             case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)(const void *)((const char *)s + f->at)); break;
+            case SAMPI_WORD: break;
         }
         between = ", ";
     }
@@ -5186,6 +5624,13 @@ static SAMPI_COLD void sampi_describe(const sampi_sampler *s, sampi_text *t)
     if (!s->status) sampi_describe_fields(s, t);
 }
 
+/* The final 0, and the length: what a function that makes a text ends with. */
+static SAMPI_COLD int sampi_end_text(const sampi_text *t)
+{
+    if (t->size) t->buf[t->len < t->size ? t->len : t->size - 1] = 0;
+    return (int)t->len;
+}
+
 /* The text is made once, with or without room for it, so the length is that of the whole text in any case. An
    empty chain is "logits" alone. */
 SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t size)
@@ -5195,8 +5640,7 @@ SAMP_API SAMPI_COLD int samp_describe(const samp_sampler *s, char *buf, size_t s
     sampi_put(&t, "logits");
     if (!sampi_is_chain((const sampi_sampler *)s) || ((const sampi_sampler *)s)->u.chain.n) sampi_put(&t, " -> ");
     sampi_describe((const sampi_sampler *)s, &t);
-    if (size) buf[t.len < size ? t.len : size - 1] = 0;
-    return (int)t.len;
+    return sampi_end_text(&t);
 }
 
 SAMP_API int samp_version(void) { return SAMP_VERSION; }
@@ -5245,7 +5689,7 @@ static SAMPI_COLD void sampi_logit_bias_prepare(sampi_sampler *t, bool make)
 }
 
 /* The parts have room for a full window and as many different tokens: accept may not allocate, as it may not fail. */
-static void sampi_penalties_prepare(sampi_sampler *t, bool make)
+static SAMPI_COLD void sampi_penalties_prepare(sampi_sampler *t, bool make)
 {
     size_t n = (size_t)t->u.penalties.last_n;
     (void)make;
@@ -5273,11 +5717,16 @@ static SAMPI_COLD void sampi_dry_prepare(sampi_sampler *t, bool make)
     t->u.dry.ring.cap = (uint32_t)n;
     t->u.dry.n_tails = 0;
     for (size_t b = 0; b < n_breakers; b++) t->u.dry.n_tails += sampi_breaker_length(breaker[b]) - 1;
-    if (make && n_breakers) t->u.dry.n_heads = sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
+    if (t->u.dry.vocab) t->u.dry.spelt = *t->u.dry.vocab;
+    const sampi_sampler *like = t->u.dry.like;
+    if (like && !sampi_dry_has_breakers(like, t)) like = t->u.dry.like = NULL;
+    if (make && n_breakers)
+        t->u.dry.n_heads = like ? like->u.dry.n_heads : sampi_dry_heads(t->u.dry.vocab, breaker, n_breakers, NULL);
     t->part_size[0] = n * sizeof(samp_token);
     t->part_size[1] = n * sizeof(sampi_count);
     t->part_size[2] = n * sizeof(int32_t);
-    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head);
+    t->part_size[3] = t->u.dry.n_tails * sizeof(sampi_tail) + t->u.dry.n_heads * sizeof(sampi_head) +
+                      n_breakers * sizeof(sampi_breaker);
 }
 
 /* ---- constructors ----
@@ -5498,7 +5947,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
 
 /* What selects the token, at the end of the chain that sampi_add_steps builds. Mirostat goes before adaptive_p,
    and that before temp: so samp_chain_from_params promises it. For good parameters only. */
-static sampi_kind sampi_selector_of(const samp_params *p)
+static SAMPI_COLD sampi_kind sampi_selector_of(const samp_params *p)
 {
     if (p->mirostat == 1) return SAMPI_MIROSTAT;
     if (p->mirostat == 2) return SAMPI_MIROSTAT_V2;
@@ -5526,7 +5975,7 @@ static SAMPI_COLD sampi_kind sampi_step_named(const char *text, size_t n)
 }
 
 /* The kind that goes by this letter in an order, or SAMPI_N_KINDS. Kinds without a letter have 0, which is none. */
-static sampi_kind sampi_step_lettered(char letter)
+static SAMPI_COLD sampi_kind sampi_step_lettered(char letter)
 {
     for (int kind = 0; kind < SAMPI_N_KINDS; kind++)
         if (letter && sampi_traits_of((sampi_kind)kind)->letter == letter) return (sampi_kind)kind;
@@ -5586,6 +6035,27 @@ static SAMPI_COLD bool sampi_next_step(sampi_steps *steps, sampi_kind *kind)
     return true;
 }
 
+/* The members of samp_params that are no sampler's alone. Their numbers are checked first, for samplers are made with
+   them; the words (`how` says which) are checked by hand, and set in >>settings, where `told` says what is good. */
+/* clang-format off */
+#define SAMPI_WHOLE(param, usual, lo, hi) \
+    { SAMPI_CHAIN, SAMPI_INT32, #param, offsetof(samp_params, param), SAMPI_NOWHERE, usual, lo, hi, 0, NULL }
+#define SAMPI_TEXT(param, word, told) \
+    { SAMPI_CHAIN, SAMPI_WORD, #param, offsetof(samp_params, param), SAMPI_NOWHERE, 0, 0, 0, SAMPI_##word, told }
+enum { SAMPI_SEED = 64, SAMPI_RNG, SAMPI_ORDER, SAMPI_BREAKERS, SAMPI_BIASES };
+static const sampi_field SAMPI_CHAIN_FIELDS[] = {
+    SAMPI_WHOLE(n_ctx_train, 4096, 0, SAMPI_MAX_WINDOW),
+    SAMPI_WHOLE(n_vocab, 0, 0, INT32_MAX),
+    SAMPI_WHOLE(mirostat, 0, 0, 2),
+    SAMPI_TEXT(seed, SEED, "a whole number from 0 to 2^64 - 1"),
+    SAMPI_TEXT(rng, RNG, "philox or mt19937"),
+    SAMPI_TEXT(order, ORDER, "names with ; between, or letters: "),
+    SAMPI_TEXT(dry_breakers, BREAKERS, "a text, or none"),
+    SAMPI_TEXT(logit_bias, BIASES, "TOKEN+BIAS or TOKEN-BIAS, with , between"),
+};
+/* clang-format on */
+#define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -5593,8 +6063,10 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 {
     sampi_sampler bad = sampi_blank(SAMPI_CHAIN);
     sampi_require(&bad, p != NULL, SAMP_E_NULL, "params");
-    sampi_require(&bad, !p || (p->n_ctx_train >= 0 && p->n_ctx_train <= SAMPI_MAX_WINDOW), SAMP_E_RANGE,
-                  "n_ctx_train");
+    for (size_t i = 0; p && i < SAMPI_N_CHAIN_FIELDS; i++) {
+        const sampi_field *f = &SAMPI_CHAIN_FIELDS[i];
+        if (f->type != SAMPI_WORD) sampi_require_number(&bad, f, sampi_number(f, (const char *)p + f->from));
+    }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
         sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
@@ -5605,8 +6077,6 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
         sampi_steps steps = sampi_steps_of(p);
         for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
-        sampi_require(&bad, p->mirostat >= 0 && p->mirostat <= 2, SAMP_E_RANGE, "mirostat");
-        sampi_require(&bad, p->n_vocab >= 0, SAMP_E_RANGE, "n_vocab");
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -5615,28 +6085,31 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
 
 /* One sampler more for sampi_add_steps. Only memory can be missing; then sampi_init is NULL, and samp_chain_add
    says so. */
-static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind)
+static SAMPI_COLD int sampi_add_step(samp_sampler *chain, const samp_params *p, sampi_kind kind,
+                                     const sampi_sampler *dry)
 {
     sampi_sampler t = sampi_from_params(p, kind);
+    if (kind == SAMPI_DRY) t.u.dry.like = dry;
     return samp_chain_add(chain, sampi_init(&t));
 }
 
 /* The members of a chain whose parameters are good: logit_bias, which no order can name, then the order, then what
-   selects. Mirostat replaces the order by a temperature, as in llama.cpp. */
-static int sampi_add_steps(samp_sampler *chain, const samp_params *p)
+   selects. Mirostat replaces the order by a temperature, as in llama.cpp. `dry`: one whose breakers may be the same, or
+   NULL. */
+static SAMPI_COLD int sampi_add_steps(samp_sampler *chain, const samp_params *p, const sampi_sampler *dry)
 {
     sampi_steps steps = sampi_steps_of(p);
-    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS);
-    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP);
+    int status = sampi_add_step(chain, p, SAMPI_LOGIT_BIAS, dry);
+    if (!status && p->mirostat) status = sampi_add_step(chain, p, SAMPI_TEMP, dry);
     for (sampi_kind kind; !status && !p->mirostat && sampi_next_step(&steps, &kind);)
-        status = sampi_add_step(chain, p, kind);
-    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p));
+        status = sampi_add_step(chain, p, kind, dry);
+    return status ? status : sampi_add_step(chain, p, sampi_selector_of(p), dry);
 }
 
 /* Bad parameters give an empty chain that carries the error, so that a caller may ask later; want of memory gives
    NULL, and what was built so far is freed. The random source is set first, since samp_chain_add hands it to the
    members. */
-SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+static SAMPI_COLD samp_sampler *sampi_build_chain(const samp_params *p, const sampi_sampler *dry, int *status)
 {
     samp_sampler *chain = samp_chain_init();
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -5644,7 +6117,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     if (chain) c->status = bad = samp_check_params(p, &c->field);
     if (!bad) {
         c->rng = p->rng;
-        if (sampi_add_steps(chain, p)) { /* parameters were good, so memory it is */
+        if (sampi_add_steps(chain, p, dry)) { /* parameters were good, so memory it is */
             samp_free(chain);
             chain = NULL;
             bad = SAMP_E_NOMEM;
@@ -5652,6 +6125,418 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, i
     }
     if (status) *status = bad;
     return chain;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_chain_from_params(const samp_params *p, int *status)
+{
+    return sampi_build_chain(p, NULL, status);
+}
+
+/* ================================================================================================ >>settings
+   samp_params by name: a name and a text come in, a member gets a value, and back. Members are found in the tables of
+   fields, so a new field can be set as soon as it has a row. The form of a text is judged here, its value by
+   samp_check_params.
+
+   The one thing to know: all that a member of these parameters points to is the settings' own, one block each. */
+
+struct samp_settings {
+    samp_params params;
+    samp_vocab vocab; /* what params.vocab points to, if it has been set */
+};
+
+/* ---- reading numbers ----
+   Of its own: strtof and its kin look at the locale, and take blanks and hexadecimals. Each moves *text behind what it
+   has read; what may follow is the caller's to know. A wrong form goes before a wrong value, so what is too large is
+   read to its end. */
+
+static SAMPI_COLD bool sampi_is_digit(char c) { return c >= '0' && c <= '9'; }
+
+/* '+' or nothing: false; '-': true. */
+static bool sampi_read_sign(const char **text)
+{
+    bool negative = **text == '-';
+    *text += negative || **text == '+';
+    return negative;
+}
+
+/* Digits, one at least, of a number up to `most`. */
+static SAMPI_COLD int sampi_read_digits(const char **text, uint64_t most, uint64_t *out)
+{
+    int status = sampi_is_digit(**text) ? SAMP_OK : SAMP_E_FORMAT;
+    for (*out = 0; sampi_is_digit(**text); ++*text) {
+        uint64_t digit = (uint64_t)(**text - '0');
+        if (digit > most || *out > (most - digit) / 10) status = SAMP_E_RANGE;
+        *out = 10 * *out + digit;
+    }
+    return status;
+}
+
+/* A whole text that is a number from -least to most; out: as two's complement, written only if all is well. */
+static SAMPI_COLD int sampi_read_integer(const char *text, uint64_t least, uint64_t most, uint64_t *out)
+{
+    uint64_t n;
+    bool negative = sampi_read_sign(&text);
+    int status = sampi_read_digits(&text, negative ? least : most, &n);
+    if (*text) return SAMP_E_FORMAT;
+    if (!status) *out = negative ? 0 - n : n;
+    return status;
+}
+
+/* A decimal number, exactly: a fixed point number x of 16-bit words, the lowest first, of which SAMPI_FRACTION are
+   behind the point, and `rest`, which tells that there is something below. Half way between two floats there are at
+   most 112 significant digits, so what is left out of more than 150, for which there is room, can only break a tie. */
+enum { SAMPI_FRACTION = 10, SAMPI_WORDS = 42, SAMPI_DIGITS = 150 };
+
+/* x = 10 x + digit, for an x without a fraction. */
+static SAMPI_COLD void sampi_decimal_grow(uint16_t *x, uint32_t digit)
+{
+    for (int i = SAMPI_FRACTION; i < SAMPI_WORDS; i++, digit >>= 16) {
+        digit += 10 * (uint32_t)x[i];
+        x[i] = (uint16_t)digit;
+    }
+}
+
+/* x = x / 10, rounded down, again and again: so is the whole, as whole numbers divide. Returns what was lost. */
+static SAMPI_COLD uint32_t sampi_decimal_shrink(uint16_t *x)
+{
+    uint32_t carry = 0;
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        carry = carry << 16 | x[i];
+        x[i] = (uint16_t)(carry / 10);
+        carry %= 10;
+    }
+    return carry;
+}
+
+/* To the nearest float, ties to even: the leading words make a double of 38 to 53 bits, whose last bit stands for all
+   that is below them. That is more than a float has, so the conversion rounds as if it saw all, subnormals too. */
+static SAMPI_COLD float sampi_decimal_round(const uint16_t *x, uint32_t rest)
+{
+    uint64_t leading = 0;
+    double scale = 1.0 / (4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0 * 4294967296.0); /* 2^-160 */
+    for (int i = SAMPI_WORDS - 1; i >= 0; i--) {
+        if (leading >> 37) {
+            rest |= x[i];
+            scale *= 65536.0;
+        } else {
+            leading = leading << 16 | x[i];
+        }
+    }
+    return (float)((double)(leading | (rest != 0)) * scale);
+}
+
+/* A decimal, with a point and a power of ten if it has them. What is not 0 must not become 0. */
+static SAMPI_COLD int sampi_read_float(const char **text, float *out)
+{
+    uint16_t x[SAMPI_WORDS];
+    uint32_t rest = 0;
+    int64_t low = 0, point = 0, n = 0; /* the last digit's power of ten; digits from the first that is not 0 */
+    bool negative = sampi_read_sign(text);
+    const char *t = *text;
+    memset(x, 0, sizeof x);
+    for (; sampi_is_digit(*t) || (*t == '.' && !point); t++) {
+        uint32_t digit = (uint32_t)(*t - '0');
+        if (*t == '.') {
+            point = 1;
+        } else if (n < SAMPI_DIGITS) {
+            sampi_decimal_grow(x, digit);
+            n += n || digit;
+            low -= point;
+        } else {
+            rest |= digit;
+            low += 1 - point;
+        }
+    }
+    if (t - *text == point) return SAMP_E_FORMAT;
+    *text = t;
+    if (*t == 'e' || *t == 'E') {
+        uint64_t power;
+        ++*text;
+        bool down = sampi_read_sign(text);
+        int status = sampi_read_digits(text, (uint64_t)1 << 40, &power);
+        if (status) return status;
+        low += down ? -(int64_t)power : (int64_t)power;
+    }
+    if (!n) low = 0;
+    if (low + n > FLT_MAX_10_EXP + 1 || low + n < -45) return SAMP_E_RANGE;
+    for (; low < 0; low++) rest |= sampi_decimal_shrink(x);
+    for (; low > 0; low--) sampi_decimal_grow(x, 0);
+    float value = sampi_decimal_round(x, rest);
+    if ((n && value == 0.0f) || value > FLT_MAX) return SAMP_E_RANGE;
+    *out = negative ? -value : value;
+    return SAMP_OK;
+}
+
+/* ---- setting ---- */
+
+/* The member that a name stands for, or NULL: the first row with that name, or of the sampler that an order calls so.
+   logit_bias is left out, whose list is the chain's and counts by itself. */
+static SAMPI_COLD const sampi_field *sampi_field_named(const char *name)
+{
+    sampi_kind kind = sampi_step_named(name, strlen(name));
+    const sampi_field *found = NULL;
+    for (const sampi_field *f = SAMPI_FIELDS + SAMPI_N_FIELDS; f-- > SAMPI_FIELDS;) {
+        bool settable = f->kind != SAMPI_LOGIT_BIAS && f->from != SAMPI_NOWHERE;
+        if (f->kind == kind || (settable && !strcmp(name, f->param))) found = f;
+    }
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (!strcmp(name, SAMPI_CHAIN_FIELDS[i].param)) found = &SAMPI_CHAIN_FIELDS[i];
+    return found;
+}
+
+/* An entry of logit_bias; moves *text behind it. */
+static SAMPI_COLD int sampi_read_bias(const char **text, samp_logit_bias *out)
+{
+    uint64_t token;
+    int status = sampi_read_digits(text, INT32_MAX, &token), bad = SAMP_OK;
+    const char *t = *text;
+    out->token = (samp_token)token;
+    out->bias = -INFINITY;
+    if (status == SAMP_E_FORMAT || (*t != '+' && *t != '-')) return SAMP_E_FORMAT;
+    if (t[0] == '-' && t[1] == 'i' && t[2] == 'n' && t[3] == 'f')
+        *text += 4;
+    else
+        bad = sampi_read_float(text, &out->bias);
+    return bad ? bad : status;
+}
+
+/* The list with the text's entries behind it -> *block, or a status. */
+static SAMPI_COLD int sampi_more_biases(samp_params *p, const char *value, void **block)
+{
+    size_t had = (size_t)p->n_logit_bias, n = had + 1;
+    int status = SAMP_OK;
+    for (const char *c = value; *c; c++) n += *c == ',';
+    if (n > INT32_MAX) return SAMP_E_RANGE;
+    samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC(n * sizeof *list);
+    if (!list) return SAMP_E_NOMEM;
+    if (had) memcpy(list, p->logit_bias, had * sizeof *list);
+    for (size_t i = had; i < n && !status; i++, value++) {
+        status = sampi_read_bias(&value, &list[i]);
+        if (*value != (i + 1 < n ? ',' : 0)) status = SAMP_E_FORMAT;
+    }
+    if (status) {
+        SAMP_FREE(list);
+        return status;
+    }
+    p->n_logit_bias = (int32_t)n;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* The same for one breaker: the pointers first, then the texts. "none" leaves nothing. */
+static SAMPI_COLD int sampi_more_breakers(const samp_params *p, const char *value, void **block)
+{
+    const char *const *old = p->dry_breakers;
+    bool none = !strcmp(value, "none");
+    size_t n = 0, used = 0, size = strlen(value) + 1;
+    if (!*value) return SAMP_E_RANGE;
+    for (; !none && old && old[n]; n++) used += strlen(old[n]) + 1;
+    const char **list = (const char **)SAMP_MALLOC((n + 2) * sizeof *list + used + size);
+    if (!list) return SAMP_E_NOMEM;
+    char *text = (char *)(list + n + 2);
+    if (n) memcpy(text, old[0], used); /* they stand one behind the other */
+    memcpy(text + used, value, size);
+    for (size_t i = 0; i <= n; i++, text += strlen(text) + 1) list[i] = text;
+    list[none ? 0 : n + 1] = NULL;
+    *block = list;
+    return SAMP_OK;
+}
+
+/* value NULL: the default. A new block is there before the old one goes, which samp_params has lent out as const. */
+static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from, *block = NULL, *old;
+    bool mt = value && !strcmp(value, "mt19937");
+    int status = SAMP_OK;
+    switch (f->how) {
+        case SAMPI_SEED: return sampi_read_integer(value ? value : "0", 0, UINT64_MAX, &p->seed);
+        case SAMPI_RNG:
+            if (value && !mt && strcmp(value, "philox")) return SAMP_E_RANGE;
+            p->rng = mt ? SAMP_RNG_MT19937 : SAMP_RNG_PHILOX;
+            return SAMP_OK;
+        case SAMPI_ORDER:
+            block = value ? SAMP_MALLOC(strlen(value) + 1) : NULL;
+            if (value && !block) return SAMP_E_NOMEM;
+            if (value) memcpy(block, value, strlen(value) + 1);
+            break;
+        case SAMPI_BREAKERS:
+            if (value) status = sampi_more_breakers(p, value, &block);
+            break;
+        default:
+            if (value)
+                status = sampi_more_biases(p, value, &block);
+            else
+                p->n_logit_bias = 0;
+    }
+    if (status) return status;
+    memcpy(&old, to, sizeof old);
+    memcpy(to, &block, sizeof block);
+    SAMP_FREE(old);
+    return SAMP_OK;
+}
+
+/* value NULL: the default, as samp_default_params has it. */
+static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
+{
+    void *to = (char *)p + f->from;
+    uint64_t n;
+    float x;
+    int status = SAMP_OK;
+    if (f->type == SAMPI_WORD) return sampi_set_word(p, f, value);
+    if (!value) {
+        sampi_field_reset(f, to);
+    } else if (f->type == SAMPI_FLOAT) {
+        status = sampi_read_float(&value, &x);
+        if (*value) return SAMP_E_FORMAT;
+        if (!status) memcpy(to, &x, sizeof x);
+    } else {
+        bool small = f->type == SAMPI_INT32;
+        status = sampi_read_integer(value, small ? (uint64_t)INT32_MAX + 1 : 0, small ? INT32_MAX : SIZE_MAX, &n);
+        if (!status && small) *(int32_t *)to = (int32_t)n;
+        if (!status && !small) *(size_t *)to = (size_t)n;
+    }
+    return status;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_set(samp_settings *s, const char *name, const char *value, const char **field)
+{
+    const char *what = s ? "name" : "settings";
+    int status = SAMP_E_NULL;
+    if (s && name) {
+        const sampi_field *f = sampi_field_named(name);
+        what = f ? f->param : name;
+        status = f ? sampi_set_field(&s->params, f, value) : SAMP_E_UNSUPPORTED;
+    }
+    if (field) *field = status ? what : NULL;
+    return status;
+}
+
+/* ---- telling ---- */
+
+/* As few digits, from six up, as sampi_read_float needs to give the same float; nine are always enough. */
+static SAMPI_COLD void sampi_put_exactly(sampi_text *t, float value)
+{
+    char buf[24];
+    float back = 0.0f;
+    for (uint32_t places = 6; places < 10; places++) {
+        sampi_text number = { buf, sizeof buf, 0 };
+        const char *text = buf;
+        sampi_put_digits(&number, value, places);
+        sampi_end_text(&number);
+        if (!sampi_read_float(&text, &back) && back == value) break;
+    }
+    sampi_put(t, buf);
+}
+
+/* "top_k k, ": the steps of an order, each by its first name and its letter. */
+static SAMPI_COLD void sampi_put_steps(sampi_text *t)
+{
+    const char *between = "";
+    for (int kind = 0; kind < SAMPI_N_KINDS; kind++) {
+        const sampi_traits *traits = sampi_traits_of((sampi_kind)kind);
+        if (!traits->letter) continue;
+        sampi_put(t, between);
+        for (const char *c = traits->step; *c && *c != ';'; c++) sampi_put_char(t, *c);
+        sampi_put_char(t, ' ');
+        sampi_put_char(t, traits->letter);
+        between = ", ";
+    }
+}
+
+/* The value that p has. False: there is no text of it. */
+static SAMPI_COLD bool sampi_put_value(sampi_text *t, const sampi_field *f, const samp_params *p)
+{
+    const void *at = (const char *)p + f->from;
+    switch (f->type) {
+        case SAMPI_FLOAT: sampi_put_exactly(t, *(const float *)at); break;
+        case SAMPI_INT32: sampi_put_i64(t, *(const int32_t *)at); break;
+        case SAMPI_SIZE: sampi_put_u64(t, *(const size_t *)at); break;
+        case SAMPI_WORD:
+            if (f->how == SAMPI_SEED)
+                sampi_put_u64(t, p->seed);
+            else if (f->how == SAMPI_RNG)
+                sampi_put(t, p->rng == SAMP_RNG_PHILOX ? "philox" : "mt19937");
+            else if (f->how == SAMPI_ORDER && p->order)
+                sampi_put(t, p->order);
+            else
+                return false;
+    }
+    return true;
+}
+
+/* The values that a field may have. */
+static SAMPI_COLD void sampi_put_range(sampi_text *t, const sampi_field *f)
+{
+    bool range = f->type == SAMPI_FLOAT || f->type == SAMPI_INT32;
+    sampi_put(t, f->how == SAMPI_OR_ALL ? "-1, or " : f->how == SAMPI_OR_ZERO ? "0, or " : "");
+    sampi_put(t, f->type == SAMPI_WORD ? f->told : f->type == SAMPI_FLOAT ? "a number" : "a whole number");
+    for (int high = 0; range && high < 2; high++) {
+        double end = high ? f->hi : f->lo;
+        sampi_put(t, high ? ", " : f->how & SAMPI_OPEN ? " in (" : " in [");
+        if (f->type == SAMPI_INT32)
+            sampi_put_i64(t, (int64_t)end);
+        else
+            sampi_put_exactly(t, (float)end);
+    }
+    sampi_put(t, range ? "]" : f->type == SAMPI_SIZE ? " from 0 up" : "");
+    if (f->how == SAMPI_ORDER) sampi_put_steps(t);
+}
+
+/* With parameters their value, without the range. */
+static SAMPI_COLD int sampi_tell(const samp_params *p, const char *name, char *buf, size_t size)
+{
+    sampi_text t = { buf, size, 0 };
+    if (!name || (!buf && size)) return SAMP_E_NULL;
+    const sampi_field *f = sampi_field_named(name);
+    if (!f || (p && !sampi_put_value(&t, f, p))) return SAMP_E_UNSUPPORTED;
+    if (!p) sampi_put_range(&t, f);
+    return sampi_end_text(&t);
+}
+
+SAMP_API SAMPI_COLD int samp_settings_get(const samp_settings *s, const char *name, char *buf, size_t size)
+{
+    return s ? sampi_tell(&s->params, name, buf, size) : SAMP_E_NULL;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_takes(const char *name, char *buf, size_t size)
+{
+    return sampi_tell(NULL, name, buf, size);
+}
+
+/* ---- the settings themselves ---- */
+
+SAMP_API SAMPI_COLD samp_settings *samp_settings_new(void)
+{
+    samp_settings *s = (samp_settings *)SAMP_MALLOC(sizeof *s);
+    if (s) {
+        memset(s, 0, sizeof *s);
+        s->params = samp_default_params();
+    }
+    return s;
+}
+
+SAMP_API SAMPI_COLD void samp_settings_free(samp_settings *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < SAMPI_N_CHAIN_FIELDS; i++)
+        if (SAMPI_CHAIN_FIELDS[i].type == SAMPI_WORD) sampi_set_word(&s->params, &SAMPI_CHAIN_FIELDS[i], NULL);
+    SAMP_FREE(s);
+}
+
+SAMP_API SAMPI_COLD const samp_params *samp_settings_params(const samp_settings *s) { return s ? &s->params : NULL; }
+
+SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_vocab,
+                                                const char *(*token_bytes)(const samp_vocab *, samp_token, size_t *),
+                                                void *user)
+{
+    if (!s || !token_bytes) return SAMP_E_NULL;
+    if (n_vocab < 0) return SAMP_E_RANGE;
+    s->vocab.n_vocab = s->params.n_vocab = n_vocab;
+    s->vocab.token_bytes = token_bytes;
+    s->vocab.user = user;
+    s->vocab.eos = s->vocab.eot = -1;
+    s->params.vocab = &s->vocab;
+    return SAMP_OK;
 }
 
 /* =================================================================================================== >>chain
@@ -5684,7 +6569,7 @@ static void sampi_save_state(sampi_sampler *s)
 
 /* As sampi_save_state has noted it: after a draw that failed, and after one whose token a custom sampler refused.
    The position is the caller's business. */
-static void sampi_restore_state(sampi_sampler *s)
+static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
@@ -5697,9 +6582,29 @@ static void sampi_restore_state(sampi_sampler *s)
 /* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
 static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
+/* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
+   smallest that is left: two walks over an array of 128k tokens. */
+static bool sampi_has_doubled_id(const samp_token_data_array *cur)
+{
+    enum { WINDOW = 1 << 16 };
+    uint32_t seen[WINDOW / 32];
+    for (samp_token from = 0, next; from < SAMP_MAX_VOCAB; from = next) {
+        memset(seen, 0, sizeof seen);
+        next = SAMP_MAX_VOCAB;
+        for (size_t i = 0; i < cur->size; i++) {
+            samp_token id = cur->data[i].id, at = id - from;
+            if (at >= WINDOW && id < next) next = id;
+            if (at < 0 || at >= WINDOW) continue;
+            if (seen[at / 32] >> at % 32 & 1) return true;
+            seen[at / 32] |= (uint32_t)1 << at % 32;
+        }
+    }
+    return false;
+}
+
 /* A custom sampler's apply. What no built-in sampler would make of the array is told here, where a walk over it costs
-   little beside the user's own: more candidates than before, another array, an id that is a status. The other end of an
-   id's range is the drawer's to know (sampi_accept_selected). */
+   little beside the user's own: more candidates than before, another array, an id that is a status, or is there twice
+   (ids that ascend are not). The other end of an id's range is the drawer's to know (sampi_accept_selected). */
 static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token_data *data = cur->data;
@@ -5707,14 +6612,20 @@ static int sampi_run_custom(sampi_sampler *s, samp_token_data_array *cur)
     int status = sampi_user_status(s->base.iface->apply(&s->base, cur));
     if (status) return status;
     if (cur->size > size || cur->data != data) return SAMP_E_RANGE;
-    for (size_t i = 0; i < cur->size; i++)
-        if (cur->data[i].id < 0) return SAMP_E_RANGE;
-    return SAMP_OK;
+    bool ascending = true;
+    for (size_t i = 0; i < cur->size; i++) {
+        samp_token id = cur->data[i].id;
+        if (id < 0 || id >= SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+        ascending &= i == 0 || id > cur->data[i - 1].id;
+    }
+    return !ascending && sampi_has_doubled_id(cur) ? SAMP_E_RANGE : SAMP_OK;
 }
 
 /* Apply s, by its definition, as part of the draw number `position`. ordinal [SAMPI_N_KINDS] counts the samplers
    of each kind that this draw has applied so far, chains in chains included: it tells two xtc in one chain apart
-   in the random counter. A custom sampler, and one that is off, counts for nothing. Called by sampi_apply for the
+   in the random counter. A custom sampler, and one that is off, counts for nothing. A selection ends with the next
+   sampler that does not select, whether it would hurt this row's or not, so that a chain draws from all rows or none;
+   llama.cpp keeps the index, whatever stands there now. Called by sampi_apply for the
    whole of a chain, by the fast path and by the GPU's host for members that they leave to the array. May change
    the array, and of each member `now`, its mt19937, at_position and at_ordinal; on an error the caller restores
    them, and the array is left half done. */
@@ -5729,11 +6640,15 @@ static int sampi_run(sampi_sampler *s, samp_token_data_array *cur, uint64_t posi
         return status;
     }
     if ((status = sampi_check(cur)) || s->off) return status;
+    const sampi_traits *traits = sampi_traits_of(s->kind);
     s->at_position = position;
     s->at_ordinal = ordinal[s->kind]++;
-    if (s->rng == SAMP_RNG_PHILOX) return sampi_traits_of(s->kind)->apply(s, cur);
+    if (s->rng == SAMP_RNG_PHILOX) {
+        if (!(traits->flags & SAMPI_SELECTS)) cur->selected = -1;
+        return traits->apply(s, cur);
+    }
     int before = errno; /* libm's functions set it on underflow */
-    status = sampi_traits_of(s->kind)->apply_llama(s, cur);
+    status = traits->apply_llama(s, cur);
     errno = before;
     return status;
 }
@@ -5821,7 +6736,7 @@ SAMP_API const char *samp_name(const samp_sampler *s)
 
 /* Members first, each as if it were alone. What carries an error has no state, and a chain with an error of its
    own leaves its members as they are. The workspace stays: it is no state. */
-SAMP_API void samp_reset(samp_sampler *sampler)
+SAMP_API SAMPI_COLD void samp_reset(samp_sampler *sampler)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || s->status) return;
@@ -5955,12 +6870,16 @@ SAMP_API SAMPI_COLD samp_sampler *samp_chain_remove(samp_sampler *chain, int32_t
    that can fail comes before the first change of the old chain, and a new setting needs no code of its own. The
    take_over hooks write s only, a new sampler that nobody else has seen yet. */
 
-/* The sampler number `nth` of its kind in a chain, or NULL: the order may have changed, so the old one and the new
-   are paired by kind and ordinal. Members of chains in the chain are not looked at: parameters make none. */
-static sampi_sampler *sampi_find_kind(const sampi_sampler *c, sampi_kind kind, int nth)
+/* The next sampler of a kind in a chain, from *at on, which moves behind it; or NULL. The order may have changed, so
+   the old one and the new are paired by kind and ordinal. Members of chains in the chain are not looked at:
+   parameters make none. */
+static SAMPI_COLD sampi_sampler *sampi_next_of_kind(const sampi_sampler *c, sampi_kind kind, int32_t *at)
 {
-    for (int32_t i = 0; i < c->u.chain.n; i++)
-        if (c->u.chain.item[i]->kind == kind && nth-- == 0) return c->u.chain.item[i];
+    while (*at < c->u.chain.n) {
+        SAMPI_COUNT_STEPS(1);
+        sampi_sampler *s = c->u.chain.item[(*at)++];
+        if (s->kind == kind) return s;
+    }
     return NULL;
 }
 
@@ -6018,7 +6937,7 @@ static SAMPI_COLD void sampi_adaptive_p_take_over(sampi_sampler *s, const sampi_
 /* s goes on where `old`, the same sampler with other values, has got to; that may be NULL. What is off has not been at
    work, but it keeps its mt19937 for when it is on again. Calls the kind's hook, and hands on the mt19937 if seed and
    source are the same; samp_chain_update calls it for each new member. `old` is left as it is. */
-static void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
+static SAMPI_COLD void sampi_take_over(sampi_sampler *s, const sampi_sampler *old, const sampi_sampler *chain)
 {
     const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
     if (hooks->take_over && !s->off) hooks->take_over(s, old && old->off ? NULL : old, chain);
@@ -6035,13 +6954,13 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
     int status = chain && params ? samp_status(chain, NULL) : SAMP_E_NULL;
     if (!status && !sampi_is_chain(c)) status = SAMP_E_RANGE;
     if (status) return status;
-    sampi_sampler *fresh = (sampi_sampler *)samp_chain_from_params(params, &status);
+    int32_t at[SAMPI_N_KINDS] = { 0 }, any = 0;
+    const sampi_sampler *dry = sampi_next_of_kind(c, SAMPI_DRY, &any);
+    sampi_sampler *fresh = (sampi_sampler *)sampi_build_chain(params, dry, &status);
     if (!status && c->owner) samp_set_rng(&fresh->base, c->owner->rng); /* as if it were added now */
     for (int32_t i = 0; !status && i < fresh->u.chain.n; i++) {
         sampi_sampler *s = fresh->u.chain.item[i];
-        int nth = 0;
-        for (int32_t k = 0; k < i; k++) nth += fresh->u.chain.item[k]->kind == s->kind;
-        sampi_take_over(s, sampi_find_kind(c, s->kind, nth), c);
+        sampi_take_over(s, sampi_next_of_kind(c, s->kind, &at[s->kind]), c);
     }
     if (!status) {
         sampi_chain old = c->u.chain; /* the two chains swap their members; prev stays */
@@ -6152,6 +7071,7 @@ SAMP_API SAMPI_COLD int samp_status(const samp_sampler *sampler, const char **fi
     const sampi_sampler *s = (const sampi_sampler *)sampler;
     int status = s ? s->status : SAMP_E_NULL;
     if (field) *field = s ? s->field : NULL;
+    if (!status) status = sampi_use_status();
     for (int32_t i = 0; !status && sampi_is_chain(s) && i < s->u.chain.n; i++)
         status = samp_status(&s->u.chain.item[i]->base, field);
     return status;
@@ -6176,7 +7096,7 @@ SAMP_API SAMPI_COLD int samp_set_rng(samp_sampler *sampler, samp_rng_kind kind)
 SAMP_API SAMPI_COLD uint64_t samp_get_seed(const samp_sampler *sampler)
 {
     const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return 0;
+    if (!s || !sampi_draws(s)) return 0;
     for (int32_t i = sampi_is_chain(s) ? s->u.chain.n : 0; i-- > 0;)
         if (sampi_draws(s->u.chain.item[i])) return samp_get_seed(&s->u.chain.item[i]->base);
     return s->seed;
@@ -7201,7 +8121,7 @@ static int sampi_scale_row(sampi_row *row, float t)
     if (row->r != 1.0f) return SAMPI_DECLINED; /* two products, each rounded, are not one */
     /* where a token that counts may overflow, the product is clamped step by step */
     float max = sampi_row_max(row);
-    if (!(fabsf(max) < 1e37f && fabsf(max * r) < 1e37f)) return SAMPI_DECLINED;
+    if (!(sampi_abs((double)max) < 1e37 && sampi_abs((double)(max * r)) < 1e37)) return SAMPI_DECLINED;
     row->r = r;
     return SAMP_OK;
 }
@@ -7247,7 +8167,7 @@ static float sampi_sigma_pivot(const sampi_row *row)
     int n = 0;
     for (size_t i = 0; i < row->n && n < 16; i += 1 + row->n / 16) {
         float x = sampi_element_at(row, i);
-        if (!(fabsf(x) <= FLT_MAX)) continue;
+        if (!(sampi_abs((double)x) <= (double)FLT_MAX)) continue;
         sum += (double)x;
         n++;
     }
@@ -7529,8 +8449,8 @@ static bool sampi_band_holds(const sampi_band *band, const sampi_order *o, doubl
 {
     if (!(last + apart < sampi_signed_score(o, sampi_next_down(band->low)))) return false;
     if (sampi_band_is_whole(band)) return true;
-    double at_low = fabs(sampi_signed_score(o, band->in_low));
-    double at_high = fabs(sampi_signed_score(o, sampi_next_down(band->in_high)));
+    double at_low = sampi_abs(sampi_signed_score(o, band->in_low));
+    double at_high = sampi_abs(sampi_signed_score(o, sampi_next_down(band->in_high)));
     return at_low < last - slack && at_high < last - slack;
 }
 
@@ -8124,7 +9044,7 @@ static size_t sampi_lay(size_t *size, size_t bytes)
      candidate   12 bytes a token; w lies there too, with what is laid over it (sampi_scored): as much again
      line        a maximum for each line, filled up to less than twice as many where they are folded
      scratch     the folded maxima are fewer, a compact row's lines at most as many */
-static int sampi_reserve(sampi_work *work, size_t n)
+static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n)
 {
     size_t size = 0;
     if (n <= work->n) return SAMP_OK;
@@ -8500,14 +9420,6 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
    A state is loaded only into a sampler with the same settings, and these are not stored: 64 bits made of them are.
    What is mixed in, and in which order, is part of the format; a change of it needs another version. */
 
-/* One more number into a fingerprint: what all functions of this part do. A chain of checksums: order matters, and
-   0 counts. */
-static void sampi_mix(uint64_t *hash, uint64_t x)
-{
-    uint64_t pair[2] = { *hash, x };
-    *hash = sampi_checksum(pair, sizeof pair);
-}
-
 /* By its value as a double, so -0 and 0 differ; a name by its checksum. */
 static void sampi_mix_float(uint64_t *hash, float x) { sampi_mix(hash, sampi_bits((double)x)); }
 static void sampi_mix_text(uint64_t *hash, const char *text) { sampi_mix(hash, sampi_checksum(text, strlen(text))); }
@@ -8525,6 +9437,7 @@ static void sampi_mix_fields(uint64_t *hash, const sampi_sampler *s)
                 case SAMPI_FLOAT: sampi_mix_float(hash, *(const float *)at); break;
                 case SAMPI_INT32: sampi_mix(hash, (uint32_t) * (const int32_t *)at); break;
                 case SAMPI_SIZE: sampi_mix(hash, *(const size_t *)at); break;
+                case SAMPI_WORD: break;
             }
         }
 }
@@ -8661,30 +9574,12 @@ static void sampi_io_mt(sampi_io *io, sampi_mt *mt)
    The state hooks, which sampi_io_part calls: what a kind has become besides its position and mt19937. Each is a list
    of fields; a kind with nothing to tell has no hook. */
 
-/* Heapsort: counts are made again from a window of up to 2^22 tokens, in place and without recursion. */
-static SAMPI_COLD void sampi_count_sift(sampi_count *list, uint32_t root, uint32_t n)
-{
-    for (uint32_t child; (child = 2 * root + 1) < n; root = child) {
-        child += child + 1 < n && list[child].token < list[child + 1].token;
-        if (list[root].token >= list[child].token) return;
-        sampi_count t = list[root];
-        list[root] = list[child];
-        list[child] = t;
-    }
-}
-
 /* The sorted list of n tokens and how often each occurs -> its length. list [n] is written, token [n] is not. */
-static uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
+static SAMPI_COLD uint32_t sampi_count_all(sampi_count *list, const samp_token *token, uint32_t n)
 {
     uint32_t kept = 0;
     for (uint32_t i = 0; i < n; i++) list[i].token = token[i], list[i].count = 1;
-    for (uint32_t i = n / 2; i-- > 0;) sampi_count_sift(list, i, n);
-    for (uint32_t i = n; i-- > 1;) {
-        sampi_count t = list[0];
-        list[0] = list[i];
-        list[i] = t;
-        sampi_count_sift(list, 0, i);
-    }
+    sampi_count_sort(list, n);
     for (uint32_t i = 0; i < n; i++) {
         if (kept && list[kept - 1].token == list[i].token)
             list[kept - 1].count++;
@@ -8703,10 +9598,13 @@ static SAMPI_COLD void sampi_penalties_state(sampi_sampler *s, sampi_io *io)
         s->u.penalties.n = sampi_count_all(sampi_penalties_list(s), token, s->u.penalties.ring.size);
 }
 
-/* The window is all that dry has: its lists are made for each draw. */
-static void sampi_dry_state(sampi_sampler *s, sampi_io *io)
+/* The window is all that dry has: its lists are made for each draw, and where its breakers are is found again. */
+static SAMPI_COLD void sampi_dry_state(sampi_sampler *s, sampi_io *io)
 {
     sampi_io_ring(io, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    if (io->mode != SAMPI_READ) return;
+    s->u.dry.settled = -1;
+    for (int32_t back = (int32_t)s->u.dry.ring.size; back-- > SAMPI_TAIL_MAX;) sampi_dry_settle(s, back);
 }
 
 /* mu, which is all that both versions become. Under MT19937 it may be anything: llama.cpp's arithmetic does not clamp
@@ -9194,7 +10092,8 @@ static int sampi_op_check_description(samp_dtype result, samp_dtype probs, size_
 }
 
 /* The only allocation of the operator: a record of what was described. */
-SAMP_API samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n, int *status)
+SAMP_API SAMPI_COLD samp_random_sample *samp_random_sample_create(samp_dtype result, samp_dtype probs, size_t n,
+                                                                  int *status)
 {
     samp_random_sample *op = NULL;
     int bad = sampi_op_check_description(result, probs, n);
@@ -9242,6 +10141,7 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
     if (!op || !workspace || !result || !probs) return SAMP_E_NULL;
     if (workspace_size < samp_random_sample_workspace_size(op)) return SAMP_E_WORKSPACE;
     int status = sampi_op_check(op, random, topp, topk, temperature);
+    if (!status) status = sampi_use_status();
     if (status) return status;
 
     sampi_op_layout at = sampi_op_layout_of(op);
@@ -9552,7 +10452,7 @@ static uint64_t sampi_kv_all(const samp_kv *kv) { return ~(uint64_t)0 >> (64 - s
    members. */
 static int sampi_kv_next_seq(uint64_t *set)
 {
-    int seq = __builtin_ctzll(*set);
+    int seq = 63 - sampi_empty_bits(*set & (~*set + 1));
     *set &= *set - 1;
     return seq;
 }
@@ -9943,8 +10843,8 @@ static void sampi_kv_rotate(const sampi_kv *kv, const sampi_kv_rows *keys, uint3
             size_t at = head + (adjacent ? i : i / 2);
             double a = (double)sampi_kv_load(keys, cell, at), b = (double)sampi_kv_load(keys, cell, at + apart);
             double c = kv->turn[i], s = kv->turn[i + 1];
-            sampi_kv_store(keys, cell, at, (float)fma(a, c, -sampi_round(b * s)));
-            sampi_kv_store(keys, cell, at + apart, (float)fma(a, s, sampi_round(b * c)));
+            sampi_kv_store(keys, cell, at, (float)SAMPI_FMA(a, c, -sampi_round(b * s)));
+            sampi_kv_store(keys, cell, at + apart, (float)SAMPI_FMA(a, s, sampi_round(b * c)));
         }
     }
 }
@@ -10040,7 +10940,7 @@ SAMP_API int samp_kv_mask(const samp_kv *kv, const samp_kv_batch *batch, uint32_
 }
 
 /* ---- a sequence as bytes ----
-   Words of 32 bits, least significant byte first (so is everything else, on the targets there are):
+   Words of 32 bits, least significant byte first, and so is everything else:
        fields [9 + 2 n_layer], see sampi_kv_field;  n, the number of cells;  pos, delta of each cell;
        for each layer the keys of each cell, then the values of each cell, as they are in the buffers;
        a checksum of all that, 64 bits.
@@ -10099,19 +10999,38 @@ SAMP_API size_t samp_kv_state_size(const samp_kv *kv, int32_t seq)
     return sampi_kv_state_bytes(sampi_kv_of(kv), sampi_kv_count(kv, seq));
 }
 
-/* Append to a state; *to moves on. That there is room was checked for the whole state by samp_kv_state_save. */
-static void sampi_kv_write(char **to, const void *from, size_t n)
+/* Append n bytes of x to a state; *to moves on. That there is room was checked for the whole state by
+   samp_kv_state_save. */
+static void sampi_kv_write(char **to, uint64_t x, size_t n)
 {
-    memcpy(*to, from, n);
+    x = sampi_little(x);
+    memcpy(*to, &x, n);
     *to += n;
 }
 
-/* Word i of a state, which need not be aligned. */
-static uint32_t sampi_kv_word(const char *bytes, size_t i)
+/* n bytes of a state, at any address. */
+static uint64_t sampi_kv_number(const char *bytes, size_t n)
 {
-    uint32_t x;
-    memcpy(&x, bytes + 4 * i, 4);
-    return x;
+    uint64_t x = 0;
+    memcpy(&x, bytes, n);
+    return sampi_little(x);
+}
+
+/* Word i of a state. */
+static uint32_t sampi_kv_word(const char *bytes, size_t i) { return (uint32_t)sampi_kv_number(bytes + 4 * i, 4); }
+
+/* The elements of a cell from the order of their bytes in this machine to that in a state, or back. */
+static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
+{
+    size_t width = sampi_kv_width(rows->half);
+    for (size_t i = 0; SAMPI_BIG_ENDIAN && i < rows->n; i++) {
+        char *p = rows->data + cell * rows->stride + i * rows->step;
+        for (size_t k = 0; k < width / 2; k++) {
+            char first = p[k];
+            p[k] = p[width - 1 - k];
+            p[width - 1 - k] = first;
+        }
+    }
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
@@ -10136,25 +11055,24 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
     uint32_t n = sampi_kv_count(cache, seq);
     if (size < sampi_kv_state_bytes(kv, n)) return SAMP_E_WORKSPACE;
     char *to = (char *)bytes;
-    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) {
-        uint32_t field = sampi_kv_field(kv, i);
-        sampi_kv_write(&to, &field, 4);
+    for (size_t i = 0; i < sampi_kv_n_fields(kv); i++) sampi_kv_write(&to, sampi_kv_field(kv, i), 4);
+    sampi_kv_write(&to, n, 4);
+    for (uint32_t i = 0; i < cache->size; i++) {
+        if (!sampi_kv_has(&cache->cells[i], seq)) continue;
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].pos, 4);
+        sampi_kv_write(&to, (uint32_t)cache->cells[i].delta, 4);
     }
-    sampi_kv_write(&to, &n, 4);
-    for (uint32_t i = 0; i < cache->size; i++)
-        if (sampi_kv_has(&cache->cells[i], seq)) sampi_kv_write(&to, &cache->cells[i], 8); /* pos, delta */
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], to);
         size_t written = 0;
         for (uint32_t i = 0; i < cache->size; i++) {
             if (!sampi_kv_has(&cache->cells[i], seq)) continue;
             sampi_kv_copy(&packed, written, &kv->rows[k], i);
-            written++;
+            sampi_kv_little(&packed, written++);
         }
         to += n * packed.stride;
     }
-    uint64_t sum = sampi_checksum(bytes, (size_t)(to - (char *)bytes));
-    sampi_kv_write(&to, &sum, 8);
+    sampi_kv_write(&to, sampi_checksum(bytes, (size_t)(to - (char *)bytes)), 8);
     return SAMP_OK;
 }
 
@@ -10163,14 +11081,12 @@ SAMP_API int samp_kv_state_save(const samp_kv *cache, int32_t seq, void *bytes, 
 static int sampi_kv_check_state(const sampi_kv *kv, const char *bytes, size_t size, uint32_t *n)
 {
     size_t fields = sampi_kv_n_fields(kv);
-    uint64_t sum;
     if (size < sampi_kv_state_bytes(kv, 0)) return SAMP_E_FORMAT;
     for (size_t i = 0; i < fields; i++)
         if (sampi_kv_word(bytes, i) != sampi_kv_field(kv, i)) return SAMP_E_FORMAT;
     *n = sampi_kv_word(bytes, fields);
     if (*n > (uint32_t)1 << 26 || size != sampi_kv_state_bytes(kv, *n)) return SAMP_E_FORMAT;
-    memcpy(&sum, bytes + size - 8, 8);
-    if (sum != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
+    if (sampi_kv_number(bytes + size - 8, 8) != sampi_checksum(bytes, size - 8)) return SAMP_E_FORMAT;
     for (uint32_t i = 0; i < *n; i++) {
         int64_t pos = (int32_t)sampi_kv_word(bytes, fields + 1 + 2 * (size_t)i);
         int64_t born = pos - (int32_t)sampi_kv_word(bytes, fields + 2 + 2 * (size_t)i);
@@ -10199,6 +11115,7 @@ static void sampi_kv_load_cell(sampi_kv *kv, const char *bytes, uint32_t i, uint
     for (size_t k = 0; k < 2 * (size_t)kv->set.n_layer; k++) {
         sampi_kv_rows packed = sampi_kv_packed(&kv->rows[k], data);
         sampi_kv_copy(&kv->rows[k], cell, &packed, i);
+        sampi_kv_little(&kv->rows[k], cell);
         data += n * packed.stride;
     }
     c->pos = (int32_t)sampi_kv_word(bytes, words + 2 * (size_t)i);
@@ -10321,7 +11238,11 @@ typedef struct sampi_list {
 } sampi_list;
 
 /* Nodes that the readers of texts make only in part. */
-#define SAMPI_SPARE __attribute__((unused)) static
+#ifdef __GNUC__
+#define SAMPI_SPARE static __attribute__((unused))
+#else
+#define SAMPI_SPARE static
+#endif
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -13432,6 +14353,13 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 
 /* ==================================================================================================== >>json
    A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the

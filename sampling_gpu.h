@@ -80,8 +80,11 @@
    the process with libgomp's message. Memory that can't be had, a device that isn't there, a copy that fails do not.
 
    THREADS. Different contexts may be used by different threads at once (libgomp runs one kernel at a time); one context
-   by one thread at a time. */
-#ifndef SAMPLING_GPU_H
+   by one thread at a time. With OpenMP there are three globals more than in sampling.h: which device the kernels are
+   bound to, to what, and a probe's counters; they are written in a critical section. */
+#if defined(SAMPLING_STATIC) && !defined(SAMPLING_IMPLEMENTATION)
+#include "sampling.h" /* its types; static functions are declared where their bodies follow */
+#elif !defined(SAMPLING_GPU_H)
 #define SAMPLING_GPU_H
 
 #if defined(SAMPLING_IMPLEMENTATION) && defined(SAMPI_ONCE)
@@ -2356,8 +2359,8 @@ static void sampi_gpu_next_rules(const sampi_gpu_here *h, int32_t token)
         at -= removes && (i == n ? out_at.below < in_at.below : i > out_at.below);
         if (!same && r.id == in) r.count++;
         if (!same && r.id == old) r.count--;
-        /* sampi_penalties_fall; the addition is an fma, because ptxas would make one of it and the product */
-        if (counts) r.fall = fmaf((float)r.count * freq, 1.0f, present), r.at = at;
+        /* sampi_penalties_fall */
+        if (counts) r.fall = sampi_add_to_product(sampi_roundf((float)r.count * freq), present), r.at = at;
         to[at] = r;
         id[r.at] = r.id;
     }
@@ -3455,8 +3458,7 @@ enum {
 typedef struct sampi_gpu_slot {
     sampi_sampler *chain, *last; /* NULL: none; its last active sampler */
     sampi_sampler *patcher;      /* whose rules stay on the device, or NULL */
-    size_t serial, n_vocab;
-    uint64_t n_edits;
+    size_t serial, n_vocab, n_edits;
     sampi_sampler *listener[SAMPI_GPU_LISTENERS]; /* members that want to know the token, */
     int n_listeners;                              /* or more than that */
     bool draws, custom;                           /* some member draws, is the user's */

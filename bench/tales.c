@@ -10,9 +10,10 @@
  *
  * The story goes to stdout, the figures to stderr. The same options give the same story. */
 
-#define _POSIX_C_SOURCE 200809L /* clock_gettime */
+#define _POSIX_C_SOURCE 200809L /* clock_gettime, readlink */
 #include <stdbool.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SAMPLING_KV
 #define SAMPLING_IMPLEMENTATION
@@ -21,35 +22,32 @@
 
 /* ==== Options =====================================================================================
  * One table knows the options: their names (those of llama.cpp), where their values live, and what
- * --help says. What a value may be is for the library to judge; its status names the samp_params
- * field, and the table leads from there back to the option. */
+ * --help says. The samplers' settings are samp_settings: the library reads the text and judges the
+ * value; its status names the setting, and the table leads from there back to the option. */
 
-enum { MAX_BIASES = 64, MAX_BREAKERS = 32, MAX_LISTS = 64, HELP_COLUMN = 31 };
+enum { MAX_LISTS = 64, HELP_COLUMN = 31 };
 
 typedef struct {
-    samp_params sampling;
-    const char *prompt, *model;
+    samp_settings *sampling;
+    const char *prompt, *model; /* model NULL: where it usually is */
     size_t length, parallel, best_of, draft;
     bool show, verbose, help;
-    samp_logit_bias biases[MAX_BIASES];     /* what sampling.logit_bias points to */
-    const char *breakers[MAX_BREAKERS + 1]; /* what sampling.dry_breakers points to */
-    int n_breakers;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
 
-typedef enum { FLAG, INT, SIZE, SEED, REAL, TEXT, RNG, BIAS, BREAKER } option_kind;
-static const char *const argument[] = { "", "N", "N", "N", "X", "TEXT", "KIND", "TOKEN(+/-)BIAS", "TEXT" };
+typedef enum { FLAG, SIZE, TEXT, NUMBER, REAL, WORD, BIAS } option_kind;
+static const char *const argument[] = { "", "N", "TEXT", "N", "X", "KIND", "TOKEN(+/-)BIAS" };
 
 typedef struct {
     const char *names[3];
     option_kind kind;
-    size_t offset;     /* of the value in settings */
-    const char *field; /* the samp_params field, or NULL */
+    size_t offset;     /* of the value in settings, if there is no field */
+    const char *field; /* what samp_settings calls it, or NULL */
     const char *help;
 } option;
 
 #define OWN(member)   offsetof(settings, member), NULL
-#define PARAM(member) offsetof(settings, sampling.member), #member
+#define PARAM(member) 0, #member
 
 /* clang-format off */
 static const option options[] = {
@@ -59,22 +57,22 @@ static const option options[] = {
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
-    {{"--model", "-m"},   TEXT, OWN(model),   "the model's file"},
+    {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
     {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
     {{"--help", "-h"},    FLAG, OWN(help),    "print this"},
 
-    {{"--seed", "-s"},         SEED, PARAM(seed),               "the same seed tells the same story"},
-    {{"--rng"},                RNG,  PARAM(rng),                "philox, or mt19937: llama.cpp's tokens"},
+    {{"--seed", "-s"},         NUMBER, PARAM(seed),               "the same seed tells the same story"},
+    {{"--rng"},                WORD, PARAM(rng),                "philox, or mt19937: llama.cpp's tokens"},
     {{"--order", "--samplers", "--sampling-seq"},
                                TEXT, PARAM(order),
                                "like \"top_k;top_p;temperature\" or \"kpt\""},
-    {{"--min-keep"},           SIZE, PARAM(min_keep),           "candidates that samplers leave at least"},
+    {{"--min-keep"},           NUMBER, PARAM(min_keep),           "candidates that samplers leave at least"},
 
     {{"--temp"},               REAL, PARAM(temp),               "temperature; 0 = always the likeliest"},
     {{"--dynatemp-range"},     REAL, PARAM(dynatemp_range),     "its swing with the entropy; 0 = off"},
     {{"--dynatemp-exp"},       REAL, PARAM(dynatemp_exponent),  "how the swing follows the entropy"},
-    {{"--top-k"},              INT,  PARAM(top_k),              "keep the N likeliest; 0 = off"},
+    {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N likeliest; 0 = off"},
     {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
     {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},
     {{"--top-a"},              REAL, PARAM(top_a),              "keep p >= X times the best squared; 0 = off"},
@@ -84,18 +82,18 @@ static const option options[] = {
     {{"--xtc-probability"},    REAL, PARAM(xtc_probability),    "how often the top is excluded; 0 = off"},
     {{"--xtc-threshold"},      REAL, PARAM(xtc_threshold),      "the top are those with p >= X; > 0.5 = off"},
 
-    {{"--repeat-last-n"},      INT,  PARAM(penalty_last_n),     "how far the penalties look; -1 = all"},
+    {{"--repeat-last-n"},      NUMBER, PARAM(penalty_last_n),     "how far the penalties look; -1 = all"},
     {{"--repeat-penalty"},     REAL, PARAM(penalty_repeat),     "divides the logit of a repeated token"},
     {{"--frequency-penalty"},  REAL, PARAM(penalty_freq),       "subtracted for each occurrence; 0 = off"},
     {{"--presence-penalty"},   REAL, PARAM(penalty_present),    "subtracted once; 0 = off"},
     {{"--dry-multiplier"},     REAL, PARAM(dry_multiplier),     "\"don't repeat yourself\" penalty; 0 = off"},
     {{"--dry-base"},           REAL, PARAM(dry_base),           "its growth with each token repeated"},
-    {{"--dry-allowed-length"}, INT,  PARAM(dry_allowed_length), "repetitions shorter than N are free"},
-    {{"--dry-penalty-last-n"}, INT,  PARAM(dry_penalty_last_n), "how far it looks; -1 = all"},
-    {{"--dry-sequence-breaker"}, BREAKER, PARAM(dry_breakers),
+    {{"--dry-allowed-length"}, NUMBER, PARAM(dry_allowed_length), "repetitions shorter than N are free"},
+    {{"--dry-penalty-last-n"}, NUMBER, PARAM(dry_penalty_last_n), "how far it looks; -1 = all"},
+    {{"--dry-sequence-breaker"}, TEXT, PARAM(dry_breakers),
                                "ends a repetition; may come again; replaces \\n : \" * (\"none\": none)"},
 
-    {{"--mirostat"},           INT,  PARAM(mirostat),           "1, 2: steer the surprise instead; 0 = off"},
+    {{"--mirostat"},           NUMBER, PARAM(mirostat),           "1, 2: steer the surprise instead; 0 = off"},
     {{"--mirostat-ent"},       REAL, PARAM(mirostat_tau),       "the surprise to aim at, in bits"},
     {{"--mirostat-lr"},        REAL, PARAM(mirostat_eta),       "how fast it is steered"},
     {{"--adaptive-target"},    REAL, PARAM(adaptive_target),    "the probability to prefer; < 0 = off"},
@@ -107,24 +105,25 @@ static const option options[] = {
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-static settings default_settings(void)
+/* False after a message. Free sampling with samp_settings_free. */
+static bool default_settings(settings *set)
 {
-    settings set;
-    memset(&set, 0, sizeof set);
-    set.sampling = samp_default_params();
-    set.sampling.seed = 42;
-    set.prompt = "Once upon a time";
-    set.model = "bench/data/tales.bin";
-    set.length = 200;
-    set.parallel = set.best_of = 1;
-    return set;
+    memset(set, 0, sizeof *set);
+    set->prompt = "Once upon a time";
+    set->length = 200;
+    set->parallel = set->best_of = 1;
+    set->sampling = samp_settings_new();
+    if (set->sampling && samp_settings_set(set->sampling, "seed", "42", NULL) == SAMP_OK) return true;
+    fprintf(stderr, "tales: not enough memory\n");
+    return false;
 }
 
-static const option *find_option(const char *name)
+/* By the first n bytes of a text. */
+static const option *find_option(const char *name, size_t n)
 {
     for (int i = 0; i < N_OPTIONS; i++) {
         for (int k = 0; k < 3 && options[i].names[k]; k++)
-            if (strcmp(options[i].names[k], name) == 0) return &options[i];
+            if (strlen(options[i].names[k]) == n && strncmp(options[i].names[k], name, n) == 0) return &options[i];
     }
     return NULL;
 }
@@ -140,19 +139,14 @@ static const option *option_of_field(const char *field)
 static void print_value(FILE *to, const option *o, const settings *set, const char *before, const char *after)
 {
     const void *value = (const char *)set + o->offset;
-    char num[32] = ""; /* stays empty for a flag or a list */
-    const char *text = num;
-    switch (o->kind) {
-        case INT: snprintf(num, sizeof num, "%d", (int)*(const int32_t *)value); break;
-        case SIZE: snprintf(num, sizeof num, "%zu", *(const size_t *)value); break;
-        case SEED: snprintf(num, sizeof num, "%llu", (unsigned long long)*(const uint64_t *)value); break;
-        case REAL: snprintf(num, sizeof num, "%g", (double)*(const float *)value); break;
-        case RNG: text = *(const samp_rng_kind *)value == SAMP_RNG_PHILOX ? "philox" : "mt19937"; break;
-        case TEXT: memcpy(&text, value, sizeof text); break;
-        case FLAG:
-        case BIAS:
-        case BREAKER: break;
-    }
+    char buf[256] = "";
+    const char *text = buf;
+    if (o->field)
+        samp_settings_get(set->sampling, o->field, buf, sizeof buf);
+    else if (o->kind == SIZE)
+        snprintf(buf, sizeof buf, "%zu", *(const size_t *)value);
+    else if (o->kind == TEXT)
+        memcpy(&text, value, sizeof text);
     if (text && *text) fprintf(to, "%s%s%s", before, text, after);
 }
 
@@ -169,116 +163,74 @@ static void print_option(FILE *to, const option *o, const settings *set)
 
 static void print_help(void)
 {
-    settings set = default_settings();
+    settings set;
+    if (!default_settings(&set)) return;
     puts("usage: tales [options] [prompt]\n");
     for (int i = 0; i < N_OPTIONS; i++) {
         if (options[i].field && (i == 0 || !options[i - 1].field)) putchar('\n');
         print_option(stdout, &options[i], &set);
     }
+    samp_settings_free(set.sampling);
+}
+
+/* What a status means for an option: what would be right, if the library can tell. The next call overwrites it. */
+static const char *wants(const option *o, int status)
+{
+    static char text[512];
+    const char *why = status == SAMP_E_FORMAT ? "" : samp_strerror(status);
+    size_t n = (size_t)snprintf(text, sizeof text, "%s%sit takes ", why, *why ? "; " : "");
+    bool told = (status == SAMP_E_FORMAT || status == SAMP_E_RANGE || status == SAMP_E_NAN) &&
+                samp_settings_takes(o->field, text + n, sizeof text - n) >= 0;
+    return told ? text : samp_strerror(status);
 }
 
 /* The parsers return NULL, or what is wrong with the text. They judge its form, not the value. */
 
-static const char *parse_int(const char *text, int32_t *out)
-{
-    char *end;
-    errno = 0;
-    long n = strtol(text, &end, 10);
-    if (end == text || *end) return "not a whole number";
-    if (errno || n < INT32_MIN || n > INT32_MAX) return "too large";
-    *out = (int32_t)n;
-    return NULL;
-}
-
-static const char *parse_unsigned(const char *text, uint64_t limit, uint64_t *out)
+static const char *parse_size(const char *text, size_t *out)
 {
     char *end;
     errno = 0;
     unsigned long long n = strtoull(text, &end, 10);
-    if (end == text || *end || strchr(text, '-')) return "not a whole number from 0 up";
-    if (errno || n > limit) return "too large";
-    *out = n;
-    return NULL;
-}
-
-static const char *parse_real(const char *text, float *out)
-{
-    char *end;
-    *out = strtof(text, &end);
-    return end == text || *end ? "not a number" : NULL;
-}
-
-static const char *parse_rng(const char *text, samp_rng_kind *out)
-{
-    if (strcmp(text, "philox") == 0)
-        *out = SAMP_RNG_PHILOX;
-    else if (strcmp(text, "mt19937") == 0)
-        *out = SAMP_RNG_MT19937;
-    else
-        return "neither philox nor mt19937";
-    return NULL;
-}
-
-static const char *parse_bias(const char *text, settings *set)
-{
-    if (set->sampling.n_logit_bias == MAX_BIASES) return "too many biases";
-    char *sign;
-    samp_logit_bias *b = &set->biases[set->sampling.n_logit_bias];
-    long token = strtol(text, &sign, 10);
-    if (sign == text || (*sign != '+' && *sign != '-')) return "not TOKEN+BIAS or TOKEN-BIAS";
-    if (token < 0 || token > INT32_MAX) return "no such token";
-    b->token = (samp_token)token;
-    const char *error = parse_real(sign, &b->bias);
-    if (error) return error;
-    set->sampling.logit_bias = set->biases;
-    set->sampling.n_logit_bias++;
-    return NULL;
-}
-
-static const char *parse_breaker(const char *text, settings *set)
-{
-    if (set->n_breakers == MAX_BREAKERS) return "too many breakers";
-    set->sampling.dry_breakers = set->breakers;
-    if (strcmp(text, "none") != 0) set->breakers[set->n_breakers++] = text;
+    if (end == text || *end || strspn(text, "0123456789") != strlen(text)) return "not a whole number from 0 up";
+    if (errno || n > SIZE_MAX) return "too large";
+    *out = (size_t)n;
     return NULL;
 }
 
 static const char *parse_value(const option *o, const char *text, settings *set)
 {
     void *value = (char *)set + o->offset;
-    const char *error = NULL;
-    uint64_t n = 0;
-    switch (o->kind) {
-        case FLAG: *(bool *)value = true; break;
-        case INT: return parse_int(text, (int32_t *)value);
-        case SEED: return parse_unsigned(text, UINT64_MAX, (uint64_t *)value);
-        case REAL: return parse_real(text, (float *)value);
-        case RNG: return parse_rng(text, (samp_rng_kind *)value);
-        case BIAS: return parse_bias(text, set);
-        case BREAKER: return parse_breaker(text, set);
-        case TEXT: memcpy(value, &text, sizeof text); break;
-        case SIZE:
-            error = parse_unsigned(text, SIZE_MAX, &n);
-            if (!error) *(size_t *)value = (size_t)n;
-            break;
+    if (o->field) {
+        int status = samp_settings_set(set->sampling, o->field, text, NULL);
+        return status == SAMP_OK ? NULL : wants(o, status);
     }
-    return error;
+    if (o->kind == SIZE) return parse_size(text, (size_t *)value);
+    if (o->kind == FLAG)
+        *(bool *)value = true;
+    else
+        memcpy(value, &text, sizeof text);
+    return NULL;
 }
 
 /* A setting of the samplers may be a list, with commas between; the stories take its values in turn. */
 static bool may_be_list(const option *o)
 {
-    return o->field && (o->kind == INT || o->kind == SIZE || o->kind == SEED || o->kind == REAL || o->kind == RNG);
+    return o->field && (o->kind == NUMBER || o->kind == REAL || o->kind == WORD);
+}
+
+static size_t list_length(const char *list)
+{
+    size_t n = 1;
+    for (const char *c = list; *c; c++) n += *c == ',';
+    return n;
 }
 
 /* Value number k (of so many that are taken in turn) of a list. */
 static const char *parse_item(const option *o, const char *list, size_t k, settings *set)
 {
     char text[64];
-    size_t n = 1;
-    for (const char *c = list; *c; c++) n += *c == ',';
-    for (k %= n; k > 0; k--) list = strchr(list, ',') + 1;
-    n = strcspn(list, ",");
+    for (k %= list_length(list); k > 0; k--) list = strchr(list, ',') + 1;
+    size_t n = strcspn(list, ",");
     if (n >= sizeof text) return "too long";
     memcpy(text, list, n);
     text[n] = 0;
@@ -287,37 +239,44 @@ static const char *parse_item(const option *o, const char *list, size_t k, setti
 
 static const char *parse_list(const option *o, const char *list, settings *set)
 {
-    size_t n = 1;
     const char *error = NULL;
-    for (const char *c = list; *c; c++) n += *c == ',';
-    while (n-- > 0 && !error) error = parse_item(o, list, n, set); /* the first one comes last, and stays */
+    for (size_t n = list_length(list); n-- > 0 && !error;)
+        error = parse_item(o, list, n, set); /* the first one comes last, and stays */
     set->lists[o - options] = list;
     return error;
 }
 
+/* False after a message. "--name value" and "--name=value" are the same. */
 static bool parse_options(int argc, char **argv, settings *set)
 {
     bool have_prompt = false;
     for (int i = 1; i < argc; i++) {
         bool named = argv[i][0] == '-';
         const char *name = named ? argv[i] : "--prompt", *value = named ? "" : argv[i], *error = NULL;
-        const option *o = find_option(name);
+        const char *equals = strncmp(name, "--", 2) == 0 ? strchr(name, '=') : NULL;
+        size_t n = equals ? (size_t)(equals - name) : strlen(name);
+        const option *o = find_option(name, n);
         if (!o)
             error = "no such option; --help lists them";
+        else if (equals && o->kind == FLAG)
+            error = "takes no value";
+        else if (equals)
+            value = equals + 1;
         else if (named && o->kind != FLAG) {
             if (++i < argc)
                 value = argv[i];
             else
                 error = "needs a value";
         }
-        if (!error && o->offset == offsetof(settings, prompt)) {
+        if (!error && !o->field && o->offset == offsetof(settings, prompt)) {
             if (have_prompt) error = "a second prompt (quotes missing?)";
             have_prompt = true;
         }
+        if (!error && o->field) set->lists[o - options] = NULL; /* the last one counts */
         if (!error)
             error = may_be_list(o) && strchr(value, ',') ? parse_list(o, value, set) : parse_value(o, value, set);
         if (error) {
-            fprintf(stderr, "tales: %s%s%s: %s\n", name, *value ? " " : "", value, error);
+            fprintf(stderr, "tales: %.*s%s%s: %s\n", (int)n, name, *value ? " " : "", value, error);
             return false;
         }
     }
@@ -758,17 +717,14 @@ static int tell(library *lib, const settings *set)
     return status;
 }
 
-/* The chain for the settings, or NULL after a message. */
-static samp_sampler *make_chain(settings *set, const samp_vocab *vocab, int n_ctx)
+/* The chain for the parameters, which set has but for the seed; or NULL after a message. */
+static samp_sampler *make_chain(const settings *set, const samp_params *params)
 {
     const char *field = NULL;
-    set->sampling.n_vocab = vocab->n_vocab;
-    set->sampling.vocab = vocab;
-    set->sampling.n_ctx_train = n_ctx;
-    samp_sampler *chain = samp_chain_from_params(&set->sampling, NULL);
+    samp_sampler *chain = samp_chain_from_params(params, NULL);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     if (status == SAMP_OK && set->show) {
-        chain = with_probes(chain, set->sampling.rng);
+        chain = with_probes(chain, params->rng);
         status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     }
     if (status == SAMP_OK) return chain;
@@ -776,11 +732,7 @@ static samp_sampler *make_chain(settings *set, const samp_vocab *vocab, int n_ct
     const option *o = option_of_field(field);
     fprintf(stderr, "tales: %s", o ? o->names[0] : field ? field : "the chain");
     if (o) print_value(stderr, o, set, " ", "");
-    fprintf(stderr, ": %s\n", samp_strerror(status));
-    if (o) {
-        settings defaults = default_settings();
-        print_option(stderr, o, &defaults);
-    }
+    fprintf(stderr, ": %s\n", o ? wants(o, status) : samp_strerror(status));
     samp_free(chain);
     return NULL;
 }
@@ -806,12 +758,15 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
     size_t rows = (size_t)lib->n_stories * (1 + MAX_DRAFT), n_ids = (size_t)lib->m->n_ctx + set->length;
     for (int k = 0; k < lib->n_stories; k++) {
         story *s = &lib->stories[k];
-        settings own = *set; /* this story's */
-        own.sampling.seed += (uint64_t)k;
         for (int i = 0; i < N_OPTIONS; i++)
-            if (set->lists[i]) parse_item(&options[i], set->lists[i], (size_t)k, &own);
-        s->seed = own.sampling.seed;
-        s->chain = make_chain(&own, vocab, lib->m->n_ctx);
+            if (set->lists[i]) parse_item(&options[i], set->lists[i], (size_t)k, set); /* this story's */
+        samp_params params = *samp_settings_params(set->sampling);
+        params.n_vocab = vocab->n_vocab;
+        params.vocab = vocab;
+        params.n_ctx_train = lib->m->n_ctx;
+        if (!set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
+        s->seed = params.seed;
+        s->chain = make_chain(set, &params);
         if (!s->chain) return false;
         s->ids = malloc(n_ids * sizeof *s->ids);
         if (!s->ids) break;
@@ -842,6 +797,7 @@ static void close_library(library *lib)
 /* What is wrong with the settings that the library of samplers doesn't judge, or NULL. */
 static const char *wrong(const settings *set, int n_ctx)
 {
+    static char text[256];
     size_t n = set->parallel > set->best_of ? set->parallel : set->best_of;
     if (set->length > LONGEST) return "--length: that is too long";
     if (set->draft > MAX_DRAFT) return "--draft: at most 16 tokens";
@@ -849,22 +805,52 @@ static const char *wrong(const settings *set, int n_ctx)
     if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
     if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const char *list = set->lists[i];
+        if (!list || list_length(list) <= n) continue;
+        snprintf(text, sizeof text, "%s %.99s: %zu values, but %zu stor%s (--parallel N; a decimal has a point)",
+                 options[i].names[0], list, list_length(list), n, n == 1 ? "y" : "ies");
+        return text;
+    }
     return NULL;
+}
+
+/* Where the model is, if nobody says: in the repository we stand in, or beside the program, or in the repository that
+ * its folder is in. -> path [size] */
+static void find_model(const char *program, char *path, size_t size)
+{
+    static const char *const beside[] = { "/tales.bin", "/../bench/data/tales.bin", "/data/tales.bin" };
+    char folder[4096];
+    ssize_t n = readlink("/proc/self/exe", folder, sizeof folder - 1);
+    if (n > 0)
+        folder[n] = 0;
+    else
+        snprintf(folder, sizeof folder, "%s", program);
+    char *slash = strrchr(folder, '/');
+    if (slash) *slash = 0;
+    snprintf(path, size, "bench/data/tales.bin");
+    for (int i = 0; i < 3 && slash && access(path, R_OK) != 0; i++) snprintf(path, size, "%s%s", folder, beside[i]);
 }
 
 int main(int argc, char **argv)
 {
-    settings set = default_settings();
-    if (!parse_options(argc, argv, &set)) return 2;
-    if (set.help) {
-        print_help();
-        return 0;
+    settings set;
+    char model[4200];
+    if (!default_settings(&set)) return 1;
+    bool good = parse_options(argc, argv, &set);
+    if (good && set.help) print_help();
+    if (!good || set.help) {
+        samp_settings_free(set.sampling);
+        return good ? 0 : 2;
     }
+    find_model(argv[0], model, sizeof model);
+    if (!set.model) set.model = model;
 
     tales_model m;
     const char *error = tales_load(&m, set.model);
     if (error) {
-        fprintf(stderr, "tales: %s: %s\n", set.model, error);
+        fprintf(stderr, "tales: %s: %s (--model says where it is)\n", set.model, error);
+        samp_settings_free(set.sampling);
         return 1;
     }
     const samp_token end[] = { TALES_END };
@@ -891,6 +877,7 @@ int main(int argc, char **argv)
         }
     }
     close_library(&lib);
+    samp_settings_free(set.sampling);
     tales_free(&m);
     if ((fflush(stdout) || ferror(stdout)) && result == 0) { /* a full disk */
         perror("tales");

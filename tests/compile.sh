@@ -40,8 +40,16 @@ cat > "$dir/late.c" <<'EOF'
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 EOF
+cat > "$dir/types.c" <<'EOF'
+#define SAMPLING_STATIC
+#include "sampling_gpu.h"
+#include "sampling.h"
+int types(const samp_params *params, samp_sampler *chain);
+int types(const samp_params *params, samp_sampler *chain) { return params->top_k + (chain == NULL) + SAMP_E_NULL; }
+EOF
 cat > "$dir/static.c" <<'EOF'
 #define SAMPLING_STATIC
+#include "sampling.h"
 #define SAMPLING_IMPLEMENTATION
 #include "sampling.h"
 int one(void);
@@ -60,6 +68,7 @@ sed 's/int one(void);/extern "C" int one(void);/' "$dir/one.c" > "$dir/one.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/two.c" > "$dir/two.cpp"
 sed 's/int one(void);/extern "C" int one(void);/' "$dir/static.c" > "$dir/static.cpp"
 cp "$dir/gpu.c" "$dir/gpu.cpp"
+cp "$dir/types.c" "$dir/types.cpp"
 cp "$dir/only.c" "$dir/only.cpp"
 cp "$dir/late.c" "$dir/late.cpp"
 
@@ -71,6 +80,8 @@ build() { # compiler, standard, suffix, optimisation, further flags
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/only.$3" -o "$dir/only.o"
+    # shellcheck disable=SC2086
+    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/types.$3" -o "$dir/types.o"
     # shellcheck disable=SC2086
     "$1" $4 "$dir/one.o" "$dir/two.o" -o "$dir/run" -lm
     "$dir/run"

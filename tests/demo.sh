@@ -1,9 +1,10 @@
 #!/bin/sh
-# The demo tells the same stories with guesses, side by side, and beyond its context. Usage: demo.sh TALES DIR
+# The demo tells the same stories with guesses, side by side, and beyond its context; it says what is wrong with an option
+# and what would be right, and finds its model. Usage: demo.sh TALES DIR
 set -eu
 tales=$1
-dir=$2
-mkdir -p "$dir"
+mkdir -p "$2"
+dir=$(cd "$2" && pwd)
 fail() { echo "demo: $*" >&2; exit 1; }
 tell() { "$tales" "$@" 2> "$dir/figures"; }
 steps() { sed -n 's/.* tokens in \([0-9]*\) model steps.*/\1/p' "$dir/figures"; }
@@ -60,5 +61,53 @@ for bad in "--parallel 0" "--parallel 65" "--best-of 2 --parallel 2" "--draft 17
     if tell $bad > "$dir/bad"; then fail "$bad is accepted"; fi
     [ -s "$dir/figures" ] && [ ! -s "$dir/bad" ] || fail "$bad: no message"
 done
+
+# What is wrong is said together with what would be right: the option and its value, then the words.
+says() { # the message's words, then the options
+    words=$1
+    shift
+    if tell "$@" > "$dir/bad"; then fail "$* is accepted"; fi
+    [ ! -s "$dir/bad" ] || fail "$*: a story"
+    grep -qF -e "$words" "$dir/figures" || fail "$*: $(cat "$dir/figures")"
+}
+says '--temp 0,8: 2 values, but 1 story' --temp 0,8
+says '--temp 0.5,1,2: 3 values, but 2 stories' --parallel 2 --temp 0.5,1,2
+says '--temp 0.5,1,2: 3 values, but 2 stories' --temp 0.5,1,2 --best-of 2
+says '--temp 0.5,warm: it takes 0, or a number in [9.536743e-7, 1.048576e6]' --parallel 2 --temp 0.5,warm
+says '--temp -1: a value is outside its range; it takes 0, or a number in [9.536743e-7, 1.048576e6]' --temp -1
+says '--temp -1: a value is outside its range; it takes 0, or a number' --parallel 2 --temp 1,-1
+says '--top-p 0: a value is outside its range; it takes a number in (0, 1]' --top-p 0
+says '--top-k 4.5: it takes a whole number' --top-k 4.5
+says '--top-k 99999999999: a value is outside its range; it takes a whole number in [-2147483648, 2147483647]' \
+    --top-k 99999999999
+says '--rng dice: a value is outside its range; it takes philox or mt19937' --rng dice
+says '--order top_k;heat: a value is outside its range; it takes names with ; between, or letters: penalties e, dry d' \
+    --order "top_k;heat"
+says 'top_a a, xtc x, temperature t' --order "kz"
+says '--logit-bias 5: it takes TOKEN+BIAS' --logit-bias 5
+says '--heat: no such option' --heat=1
+says '--show: takes no value' --show=yes
+says '--length 1e3: not a whole number' --length=1e3
+says '--temp: it takes 0, or a number' --temp=
+
+# A value may stand behind a '=', and the last of two counts.
+tell --temp 0.5 --top-k 7 --length 40 "The wolf" > "$dir/plain"
+tell --temp=2,3 --temp=0.5 --top-k=7 --length=40 --prompt="The wolf" > "$dir/equals"
+cmp "$dir/plain" "$dir/equals" || fail "--temp=0.5 is not --temp 0.5"
+
+# It finds its model from anywhere: that of the repository that it was built in, or one beside it.
+here=$(cd "$(dirname "$tales")" && pwd)
+(cd / && "$here/tales" --length 40 "The wolf" > "$dir/far" 2> "$dir/figures") || fail "no model from elsewhere"
+tell --length 40 "The wolf" | cmp - "$dir/far" || fail "from elsewhere another story"
+mkdir -p "$dir/alone.d"
+cp "$tales" bench/data/tales.bin "$dir/alone.d"
+(cd "$dir/alone.d" && PATH=. tales --length 40 "The wolf" > ../beside 2> ../figures) || fail "no model beside the program"
+cmp "$dir/beside" "$dir/far" || fail "with the model beside it another story"
+rm "$dir/alone.d/tales.bin"
+if (cd "$dir/alone.d" && ./tales > ../bad 2> ../figures); then fail "a story without a model"; fi
+grep -q -e 'tales.bin: No such file.*--model' "$dir/figures" || fail "no model: $(cat "$dir/figures")"
+says '/nowhere: ' --model /nowhere
+rm -r "$dir/alone.d"
+
 if [ -c /dev/full ] && tell --length 20 > /dev/full; then fail "a full disk is no error"; fi
-echo "demo: drafts, parallel stories and a sliding context tell the same stories"
+echo "demo: drafts, parallel stories and a sliding context tell the same stories; bad options are told"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
-# WHAT is test (what make test uses), ci (what make ci uses besides), or gcc-offload-nvptx, gcc-offload-amdgcn.
+# WHAT is test (what make test uses), ci (what make ci uses besides), ports (make test-ports), compilers (make
+# test-flags-long), or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -23,11 +24,40 @@ lld                      command -v wasm-ld || ls /usr/lib/llvm-*/bin/wasm-ld
 wasi-libc                test -e /usr/lib/wasm32-wasi/libc.a
 libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
 nodejs                   command -v node
+npm                      command -v npm
+python3                  command -v python3
+gcc-i686-linux-gnu       command -v i686-linux-gnu-gcc
+libc6-dev-i386-cross     test -e /usr/i686-linux-gnu/include/stdio.h
+gcc-arm-linux-gnueabihf  command -v arm-linux-gnueabihf-gcc
+libc6-dev-armhf-cross    test -e /usr/arm-linux-gnueabihf/include/stdio.h
+gcc-s390x-linux-gnu      command -v s390x-linux-gnu-gcc
+libc6-dev-s390x-cross    test -e /usr/s390x-linux-gnu/include/stdio.h
+musl-tools               command -v musl-gcc
+gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
+wine64                   test -e /usr/lib/wine/wine64
 EOF
+}
+ports_list() {
+    ci_list
+    cat <<'EOF'
+gcc-riscv64-linux-gnu    command -v riscv64-linux-gnu-gcc
+libc6-dev-riscv64-cross  test -e /usr/riscv64-linux-gnu/include/stdio.h
+gcc-powerpc64le-linux-gnu command -v powerpc64le-linux-gnu-gcc
+libc6-dev-ppc64el-cross  test -e /usr/powerpc64le-linux-gnu/include/stdio.h
+gcc-powerpc64-linux-gnu  command -v powerpc64-linux-gnu-gcc
+libc6-dev-ppc64-cross    test -e /usr/powerpc64-linux-gnu/include/stdio.h
+gcc-mips64el-linux-gnuabi64 command -v mips64el-linux-gnuabi64-gcc
+libc6-dev-mips64el-cross test -e /usr/mips64el-linux-gnuabi64/include/stdio.h
+EOF
+}
+# Every compiler of the two families that Debian 12 has.
+compilers_list() {
+    echo "gcc-i686-linux-gnu command -v i686-linux-gnu-gcc"
+    for c in gcc-11 clang-13 clang-15 clang-16 clang-19 clang-22; do echo "$c command -v $c"; done
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test) test_list ;; ci) ci_list ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | ports | compilers) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

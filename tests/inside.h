@@ -10,6 +10,9 @@
 /* What SAMP_CLOCK asks; NULL: time stands still. */
 extern uint64_t (*inside_clock)(void);
 
+/* Steps that this thread has made in loops that must not grow faster than their input (SAMPI_COUNT_STEPS). */
+extern _Thread_local size_t inside_steps;
+
 /* A sampler's record. */
 float inside_mu(const samp_sampler *s);
 bool inside_drafts(const samp_sampler *s); /* is it in the middle of a samp_verify? */

@@ -6,10 +6,12 @@
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #include "inside.h"
+#define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
 uint64_t (*inside_clock)(void);
+_Thread_local size_t inside_steps;
 
 float inside_mu(const samp_sampler *s) { return ((const sampi_sampler *)s)->now.mu; }
 bool inside_drafts(const samp_sampler *s) { return ((const sampi_sampler *)s)->draft != NULL; }

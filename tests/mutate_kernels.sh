@@ -37,7 +37,8 @@ fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAM
 math|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
 math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(tile)|> instead of >=|s/V(ge)(v\[k\], floor)/V(ge)(floor, v[k])/
-fast|avx2|V(scale)|masked elements are clamped|s/V(select)(V(ge)(v, low), l, v)/l/
+fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
+fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
 fast|avx512|V(widen)|one half twice|s/half ? high/half ? low/
 fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/
@@ -178,6 +179,7 @@ run fast "$dir/contracted" || fail "the test fails with -ffp-contract=fast, see 
 
 list > "$dir/list"
 caught=0
+survived=0
 left_out=
 while IFS='|' read -r test isa function what change; do
     if [ "$isa" = neon ] && [ $have_neon = no ]; then
@@ -194,12 +196,17 @@ while IFS='|' read -r test isa function what change; do
     [ "$isa" != neon ] || more=neon
     [ "$isa" != generic ] || more=-DSAMP_NO_SIMD
     build "$test" "$header" "$dir/mutant" $more
-    ! run "$test" "$dir/mutant" "$isa" || fail "NOT CAUGHT: $isa $function, $what"
+    if run "$test" "$dir/mutant" "$isa"; then
+        echo "mutate: NOT CAUGHT: $isa $function, $what" >&2
+        survived=$((survived + 1))
+        continue
+    fi
     by=$(sed -n '/^[a-z0-9_]*$/h; $ { x; p; }' "$dir/mutant.log")
     echo "mutate: $isa $function, $what: caught by $by"
     caught=$((caught + 1))
 done < "$dir/list"
 
+[ $survived = 0 ] || fail "$survived mutants are not caught"
 [ $caught -ge 8 ] || fail "only $caught mutants could be run"
 [ -z "$left_out" ] || echo "mutate: LEFT OUT, this machine cannot run them:$left_out"
 echo "mutate: $caught mutants, all caught"

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Symbols exported by the implementation begin with samp_, macros left behind with SAMP; those of an optional part are
-# there only with its macro, and the cache alone needs sines. Usage: namespace.sh DIR
+# there only with its macro, and the cache alone needs sines. What can be written to is what the headers' openings name.
+# Usage: namespace.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -10,9 +11,19 @@ printf '#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
 libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|n?cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
+# Object, then the globals that may be there: gcc numbers those of functions, and its names for OpenMP begin with a dot.
+writable() {
+    object=$1
+    shift
+    nm "$object" | awk '$2 ~ /^[BbDdCcGgSs]$/ { print $3 }' | grep -v '^\.' | sed 's/\.[0-9]*$//; s/.*\.//' | sort > "$dir/globals"
+    printf '%s\n' "$@" | sort > "$dir/named"
+    if ! diff "$dir/named" "$dir/globals" >&2; then echo "namespace: other globals than the headers name" >&2; exit 1; fi
+}
 for kv in "" -DSAMPLING_KV -DSAMPLING_GRAMMAR; do
+    # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
-    "$CC" -std=c11 -O1 $kv -I. -c "$dir/all.c" -o "$dir/all.o"
+    "$CC" -std=c11 -O1 -fno-pie $kv -I. -c "$dir/all.c" -o "$dir/all.o"
+    writable "$dir/all.o" last sampi_chosen
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 $kv -I. -c "$dir/static.c" -o "$dir/static.o"
     nm -g --defined-only "$dir/all.o" | awk '{ print $3 }' > "$dir/symbols$kv"
@@ -22,6 +33,8 @@ for kv in "" -DSAMPLING_KV -DSAMPLING_GRAMMAR; do
     undefined=$(nm -u "$dir/all.o" | awk '{ print $2 }' | grep -vxE "$libc${kv:+|sincos|sin|cos}" || true)
     if [ -n "$undefined" ]; then echo "namespace: unexpected imports: $undefined" >&2; exit 1; fi
 done
+"$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
+writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters
 if grep '^samp_kv' "$dir/symbols"; then echo "namespace: the cache without SAMPLING_KV" >&2; exit 1; fi
 grep -q '^samp_kv' "$dir/symbols-DSAMPLING_KV" || { echo "namespace: no cache with SAMPLING_KV" >&2; exit 1; }
 if grep 'grammar\|vocab_index' "$dir/symbols"; then echo "namespace: grammars without SAMPLING_GRAMMAR" >&2; exit 1; fi
@@ -33,4 +46,4 @@ if comm -13 "$dir/system.txt" "$dir/header.txt" | grep -vE '^SAMP(LING)?_'; then
     echo "namespace: macros without SAMP_" >&2
     exit 1
 fi
-echo "namespace: $(wc -l < "$dir/symbols") symbols, all samp_"
+echo "namespace: $(wc -l < "$dir/symbols") symbols, all samp_; no global but those that are named"

@@ -759,6 +759,8 @@ static void test_seeds(void **state)
     assert_u64(samp_get_seed(s), 0);
     assert_ok(samp_chain_add(s, samp_init_xtc(0.5f, 0.1f, 0, 31)));
     assert_u64(samp_get_seed(s), 31);
+    assert_ok(samp_chain_add(s, samp_init_xtc(0, 0.1f, 0, 41))); /* off */
+    assert_u64(samp_get_seed(s), 31);
     assert_ok(samp_chain_add(s, inner));
     assert_ok(samp_chain_add(inner, samp_init_mirostat_v2(32, 5, 0.1f)));
     assert_u64(samp_get_seed(s), 32);
@@ -777,6 +779,11 @@ static void test_seeds(void **state)
     s = make_greedy();
     assert_u64(samp_get_seed(s), 0);
     samp_free(s);
+    for (int off = 0; off < 3; off++) {
+        s = samp_init_xtc(off == 1 ? 0 : 0.5f, off == 2 ? 0.6f : 0.1f, 0, 37);
+        assert_u64(samp_get_seed(s), off ? 0 : 37);
+        samp_free(s);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------- samp_set_rng */
@@ -1105,6 +1112,9 @@ static void test_describe(void **state)
     describes(
         samp_chain_from_params(&p, NULL),
         "logits -> logit-bias(n=2) -> ?temp(t=1) -> mirostat(tau=5, eta=0.1, m=100, seed=18446744073709551615)");
+    char most[64];
+    snprintf(most, sizeof most, "logits -> min-p(p=0.5, min_keep=%zu)", SIZE_MAX);
+    describes(samp_init_min_p(0.5f, (size_t)-1), most);
     p = samp_default_params();
     p.order = "fxtmtp";
     p.min_keep = 3;
@@ -1139,30 +1149,47 @@ static void test_describe(void **state)
               "logits -> penalties(last_n=5, repeat=1.1, freq=-0.5, present=1e-9)");
 }
 
-/* Numbers are those of %g (but for the exponent's + and zeros, and for ties of the seventh digit). */
+/* Is a number described as printf's %g has it, but for the exponent's sign and zeros: 1e6, 1e-5? */
+static void described_as_printed(float x)
+{
+    char text[200], want[40];
+    samp_sampler *s = samp_init_penalties(1, 2, x, 0);
+    assert_true(samp_describe(s, text, sizeof text) < (int)sizeof text);
+    samp_free(s);
+    char *number = strstr(text, "freq=") + 5, *e;
+    *strchr(number, ',') = 0;
+    snprintf(want, sizeof want, "%g", (double)x);
+    if ((e = strchr(want, 'e')) != NULL) snprintf(e + 1, sizeof want - (size_t)(e + 1 - want), "%d", atoi(e + 1));
+    if (strcmp(number, want)) test_fail(__FILE__, __LINE__, "%s (%a) is described as %s", want, (double)x, number);
+}
+
+/* All floats, the shortest and the longest, and ties: (2 d + 1) / 2 * 10^q, d of six digits, where that is a float. */
 static void test_describe_numbers(void **state)
 {
     (void)state;
+    static const float some[] = {
+        1e6f,       999999.0f,      100000.0f,  1e-4f,    1e-5f, 123456.7f,        0.5f,
+        10.0f,      FLT_MAX,        FLT_MIN,    1e-45f,   0.1f,  FLT_MIN - 1e-45f, 999999.5f,
+        9999995.0f, 0.00012345678f, 1234567.0f, 999998.5f
+    };
+    const bool full = env_setting("SAMP_TEST_FULL", 0) && !quick();
     source rng = source_stream(500);
-    for (int i = 0; i < 20000; i++) {
-        static const float some[] = { 1e6f,      999999.0f,  100000.0f,      1e-4f,     1e-5f,  123456.7f,
-                                      0.5f,      10.0f,      FLT_MAX,        FLT_MIN,   1e-45f, 0.1f,
-                                      999999.5f, 9999995.0f, 0.00012345678f, 1234567.0f };
-        float x = i < (int)TEST_COUNT(some) ? some[i] : float_from((uint32_t)choose(&rng, 8));
-        if (!(fabsf(x) <= FLT_MAX) || x == 0) continue;
-        char text[200], want[40];
-        samp_sampler *s = samp_init_penalties(1, 2, x, 0);
-        assert_true(samp_describe(s, text, sizeof text) < (int)sizeof text);
-        samp_free(s);
-        char *number = strstr(text, "freq=") + 5;
-        *strchr(number, ',') = 0;
-        snprintf(want, sizeof want, "%g", (double)x);
-        double got = strtod(number, NULL), off = fabs(got - strtod(want, NULL)) / fabs((double)x);
-        bool tie = off != 0 && off < 1.1e-5 && fabs(fabs(got - (double)x) / fabs((double)x)) < 5.1e-6;
-        if (off > 1e-12 && !tie) test_fail(__FILE__, __LINE__, "%s is described as %s", want, number);
-        if ((strchr(want, 'e') != NULL) != (strchr(number, 'e') != NULL) || strlen(number) > strlen(want))
-            test_fail(__FILE__, __LINE__, "%s is described as %s", want, number);
+    int ties = 0;
+    for (size_t i = 0; i < TEST_COUNT(some); i++) described_as_printed(some[i]);
+    for (int i = 0; i < (full ? 1000000 : quick() ? 2000 : 30000); i++) {
+        float x = float_from((uint32_t)choose(&rng, 8));
+        if (fabsf(x) <= FLT_MAX) described_as_printed(x);
     }
+    for (int q = -9; q <= 2; q++) {
+        int fives = (int)pow(5, abs(q)), step = full || q < -2 ? 1 : 89;
+        for (int odd = 200001; odd < 2000000; odd += 2 * step) {
+            float x = (float)ldexp(q < 0 ? (double)odd / fives : (double)odd * fives, q - 1);
+            if (q < 0 ? odd % fives != 0 : (double)x != ldexp((double)odd * fives, q - 1)) continue;
+            described_as_printed(x);
+            ties++;
+        }
+    }
+    assert_true(ties > (full ? 2000000 : 20000));
 }
 
 int main(void)

@@ -1041,6 +1041,32 @@ static bool lengths_change(void)
     return end(&p, good, "lengths change");
 }
 
+/* ---- the sums that a draw proposes by, where an element is so far down that it has no part in them ---- */
+
+static bool envelopes_agree(void)
+{
+    enum { N = 1500, N_TILES = (N + SAMPI_TILE - 1) / SAMPI_TILE };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (uint64_t seed = 0; seed < 200 && good; seed++) {
+        source s = source_seed(seed);
+        float depth = seed % 4 ? 60.0f : 20.0f, r = seed % 3 ? 1.0f : 0.7f, floor = seed % 5 ? -FLT_MAX : -depth / 2;
+        uint64_t want[N_TILES], got[N_TILES];
+        for (size_t i = 0; i < N; i++) p.row[i] = below(&s, 50) ? -depth * (float)uniform(&s) : -INFINITY;
+        p.row[seed] = 0.0f;
+        sampi_envelope_scalar(p.row, N, r, 0.0f, floor, want);
+        for (int i = 0; i < p.isa.n && good; i++) {
+            isa_use(&p.isa, i);
+            sampi_use()->envelope(p.row, N, r, 0.0f, floor, got);
+            good = memcmp(want, got, sizeof want) == 0;
+            if (!good) printf("  envelope: %s gives other sums (seed %" PRIu64 ")\n", p.isa.name[i], seed);
+        }
+        p.n_rows++;
+    }
+    return end(&p, good, "envelopes agree");
+}
+
 /* What never reaches a kernel: no row, no tokens, too many. */
 static bool bad_calls(void)
 {
@@ -1066,6 +1092,7 @@ static bool bad_calls(void)
 
 #define SUITE(X)                                                                                                     \
     X(bad_calls)                                                                                                     \
+    X(envelopes_agree)                                                                                               \
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \

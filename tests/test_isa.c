@@ -1,6 +1,7 @@
 /* test_isa.c - choosing the instruction set: which ones there are, forcing one, names that are none, forcing
-   from several threads while others sample. That all of them give the same tokens is test_fast.c's affair.
+   from several threads while others sample, and what there is where the arithmetic is not what it must be. That all of them give the same tokens is test_fast.c's affair.
    */
+#include <fenv.h>
 #include <pthread.h>
 #include "../sampling.h"
 #include "test.h"
@@ -213,6 +214,57 @@ static void several_threads_force_and_sample(void **state)
     assert_text(samp_isa_name(), best());
 }
 
+/* Another rounding than to nearest stands here for all that makes the arithmetic another one: flags of a compiler, an
+   fma that rounds twice. Found when the kernels are chosen, and told by whatever would give a token. */
+static void wrong_arithmetic_is_refused(void **state)
+{
+    static const float row[4] = { 1, 2, 3, 4 };
+    samp_params params = samp_default_params();
+    samp_sampler *chain = samp_chain_from_params(&params, NULL), *top_k = samp_init_top_k(2);
+    samp_token_data data[4];
+    samp_token_data_array cur = test_array(data, row, 4);
+    samp_logits logits = { .data = row, .n_rows = 1, .n_vocab = 4 };
+    samp_draft draft = { 0 };
+    samp_random_sample *op = samp_random_sample_create(SAMP_I32, SAMP_F32, 4, NULL);
+    char *work = malloc(samp_random_sample_workspace_size(op));
+    samp_token token = 7;
+    int32_t index = 7;
+    (void)state;
+    assert_int_equal(fesetround(FE_UPWARD), 0);
+    assert_ok(samp_isa_force(NULL));
+    samp_token sampled = samp_sample(chain, row, 4), drawn = samp_draw(chain, row, 4);
+    int applied = samp_apply(top_k, &cur), batch = samp_sample_batch(&chain, &logits, &token);
+    int verified = samp_verify(chain, row, 4, &draft, SAMP_VERIFY_EXACT, &token), accepted = samp_accept(chain, 1);
+    int run = samp_random_sample_run(op, work, samp_random_sample_workspace_size(op), &index, row, 0.5f, 1, 4, 1);
+    const char *name = samp_isa_name(), *first = samp_isa_list(0);
+    int forced = samp_isa_force("scalar"), carried = samp_status(chain, NULL);
+    assert_int_equal(fesetround(FE_TONEAREST), 0);
+
+    assert_text(name, "none");
+    assert_null(first);
+    assert_status(forced, SAMP_E_UNSUPPORTED);
+    assert_status(carried, SAMP_E_UNSUPPORTED);
+    assert_status(sampled, SAMP_E_UNSUPPORTED);
+    assert_status(drawn, SAMP_E_UNSUPPORTED);
+    assert_status(applied, SAMP_E_UNSUPPORTED);
+    assert_true(cur.size == 4);
+    assert_ok(batch);
+    assert_status(token, SAMP_E_UNSUPPORTED);
+    assert_status(verified, SAMP_E_UNSUPPORTED);
+    assert_status(accepted, SAMP_E_UNSUPPORTED);
+    assert_status(run, SAMP_E_UNSUPPORTED);
+    assert_num(index, 7);
+
+    assert_ok(samp_isa_force(NULL)); /* asked again, and now it is good */
+    assert_text(samp_isa_name(), best());
+    assert_ok(samp_status(chain, NULL));
+    assert_true(samp_sample(chain, row, 4) >= 0);
+    samp_free(chain);
+    samp_free(top_k);
+    samp_random_sample_destroy(op);
+    free(work);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +275,7 @@ int main(void)
         cmocka_unit_test(the_list_has_those_offered),
         cmocka_unit_test(a_change_between_two_tokens_changes_nothing),
         cmocka_unit_test(several_threads_force_and_sample),
+        cmocka_unit_test(wrong_arithmetic_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

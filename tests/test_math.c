@@ -146,10 +146,12 @@ static samp_token_data_array row_array(size_t n)
     return cur;
 }
 
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
-{ /* FNV-1a */
-    const unsigned char *b = (const unsigned char *)bytes;
-    for (size_t i = 0; i < n; i++) hash = (hash ^ b[i]) * 0x100000001b3u;
+/* FNV-1a of a candidate, its numbers' lowest bytes first on every machine */
+static uint64_t hash_candidate(uint64_t hash, const samp_token_data *candidate)
+{
+    uint32_t word[3];
+    memcpy(word, candidate, sizeof word);
+    for (int i = 0; i < 12; i++) hash = (hash ^ (word[i / 4] >> 8 * (i % 4) & 255)) * 0x100000001b3u;
     return hash;
 }
 
@@ -164,7 +166,7 @@ static cut_vector cut_result(const char *row, const char *sampler)
     v.sampler = sampler;
     v.hash = 0xcbf29ce484222325u;
     if (samp_apply(s, &cur) != SAMP_OK) cur.size = 0;
-    for (size_t i = 0; i < cur.size; i++) v.hash = hash_bytes(v.hash, &cur.data[i], sizeof cur.data[i]);
+    for (size_t i = 0; i < cur.size; i++) v.hash = hash_candidate(v.hash, &cur.data[i]);
     v.size = cur.size;
     samp_free(s);
     return v;
@@ -705,6 +707,27 @@ static void test_128_bits(void **state)
     }
 }
 
+/* what stands in for fma where the platform's can't be trusted: numbers that nearly cancel, that lie next to the middle
+   between two, and that are far apart */
+static void test_fma_by_parts(void **state)
+{
+    source rng = source_stream(13);
+    (void)state;
+    for (int i = 0; i < rounds(2000000); i++) {
+        double a = sampi_from_bits(choose(&rng, 8) >> 12 | (uint64_t)1023 << 52),
+               b = sampi_from_bits((choose(&rng, 8) >> 12 >> below(&rng, 52) << below(&rng, 52) & 0xFFFFFFFFFFFFFu) |
+                                   (uint64_t)1023 << 52),
+               c = a * b * ldexp(1.0, (int)below(&rng, 120) - 60);
+        if (i % 3 == 0) c = -a * b;
+        if (i % 3 == 1) c = -(a * b) * (1.0 + (double)below(&rng, 9) * 0x1p-52);
+        if (i % 5 == 0) a = 1.0 + (double)below(&rng, 8) * 0x1p-52, c = ldexp(1.0, (int)below(&rng, 120) - 60);
+        if (i % 7 == 0) c = -c;
+        if (i % 2) b = -b;
+        if (sampi_bits(sampi_fma_by_parts(a, b, c)) != sampi_bits(fma(a, b, c)))
+            fail_msg("%a * %a + %a is %a, wanted %a", a, b, c, sampi_fma_by_parts(a, b, c), fma(a, b, c));
+    }
+}
+
 /* ---- sums and the draw ---- */
 
 static samp_token_data data[70000];
@@ -963,6 +986,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_pow),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_128_bits),
+        cmocka_unit_test(test_fma_by_parts),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_exact_kernels_agree),

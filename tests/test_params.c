@@ -282,6 +282,8 @@ static void test_bad_fields(void **state)
     good(mirostat, 2);
     bad(mirostat_tau, -0.1f, SAMP_E_RANGE);
     bad(mirostat_tau, NAN, SAMP_E_NAN);
+    bad(mirostat_tau, 3e38f, SAMP_E_RANGE); /* mu begins with twice that */
+    good(mirostat_tau, FLT_MAX / 2);
     good(mirostat_tau, 0.0f);
     bad(mirostat_eta, -0.1f, SAMP_E_RANGE);
     bad(mirostat_eta, NAN, SAMP_E_NAN);
@@ -893,6 +895,29 @@ static void test_update_off_and_on(void **state)
     same_draws(chain, twin);
 }
 
+/* Two of a kind: each goes on where it was itself. */
+static void test_update_two_of_a_kind(void **state)
+{
+    (void)state;
+    samp_params p = samp_default_params();
+    p.rng = SAMP_RNG_MT19937;
+    p.order = "xkx";
+    p.top_k = 1; /* so that the second xtc never draws */
+    p.xtc_probability = 0.5f;
+    p.xtc_threshold = 0.02f;
+    samp_sampler *chain = build(&p);
+    draw_n(chain, 0, 30);
+    size_t size = samp_state_size(chain);
+    char *before = (char *)malloc(size), *after = (char *)malloc(size);
+    assert_ok(samp_state_save(chain, before, size));
+    assert_ok(samp_chain_update(chain, &p));
+    assert_ok(samp_state_save(chain, after, size));
+    assert_memory_equal(before, after, size);
+    free(before);
+    free(after);
+    samp_free(chain);
+}
+
 /* adaptive_p without a target is plain dist, and has no average that another could go on with. */
 static void test_update_plain_adaptive(void **state)
 {
@@ -922,6 +947,97 @@ static void test_update_nested(void **state)
         assert_ok(samp_chain_add(other, build(&p)));
         same_draws(outer, other);
     }
+}
+
+static int n_asked; /* how often the vocabulary was asked for a token's text */
+
+static const char *asked_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
+{
+    static const char *const text[] = { "a", "b", "ab", "abc", "c", "bc", "d", "cd" };
+    (void)vocab;
+    n_asked++;
+    *n_bytes = token < 8 ? strlen(text[token]) : 1;
+    return token < 8 ? text[token] : "z";
+}
+
+/* Breakers are looked for in the vocabulary only if they are needed and not known: not of a dry that is off, nor again
+   with an update that leaves them as they are. */
+static void test_update_breakers(void **state)
+{
+    (void)state;
+    static const char *const sets[][4] = { { "ab", "cd", NULL, NULL },
+                                           { "ab", "cde", NULL, NULL },
+                                           { "ab", NULL, NULL, NULL },
+                                           { "ab", "c", NULL, NULL },
+                                           { "cd", "ab", NULL, NULL },
+                                           { NULL, NULL, NULL, NULL },
+                                           { "0123456789012345678901234567890123456789a", NULL, NULL, NULL },
+                                           { "0123456789012345678901234567890123456789b", NULL, NULL, NULL },
+                                           { "012345678901234567890123456789012345678", NULL, NULL, NULL } };
+    samp_vocab vocab = letters_vocab(), same_vocab;
+    vocab.token_bytes = asked_bytes;
+    same_vocab = vocab;
+    for (size_t i = 0; i < TEST_COUNT(sets); i++)
+        for (size_t j = 0; j < TEST_COUNT(sets); j++)
+            for (int on = 0; on < 4; on++) { /* bit 0: before, bit 1: after the update */
+                samp_params p = samp_default_params();
+                char copy[4][64] = { "" };
+                const char *breakers[4] = { NULL };
+                bool same = i == j || (i == 6 && j == 7) || (i == 7 && j == 6); /* 40 bytes count */
+                p.vocab = &vocab;
+                p.dry_breakers = sets[i];
+                p.dry_multiplier = on & 1 ? 3 : 0;
+                p.dry_allowed_length = 1;
+                p.order = "dkd";
+                n_asked = 0;
+                samp_sampler *chain = build(&p);
+                assert_num(n_asked > 0, (on & 1) && sets[i][0]);
+                for (samp_token k = 0; k < 60; k++) assert_ok(samp_accept(chain, k * k % 11 % 8));
+                for (int k = 0; sets[j][k]; k++) breakers[k] = strcpy(copy[k], sets[j][k]); /* other pointers */
+                p.dry_breakers = breakers;
+                p.dry_multiplier = on & 2 ? 3 : 0;
+                n_asked = 0;
+                assert_ok(samp_chain_update(chain, &p));
+                memset(copy, '?', sizeof copy);
+                assert_num(n_asked > 0, (on & 2) && sets[j][0] && !((on & 1) && same));
+                p.dry_breakers = sets[j];
+                samp_sampler *other = build(&p);
+                for (samp_token k = 0; k < 60; k++) assert_ok(samp_accept(other, k * k % 11 % 8));
+                n_asked = 0;
+                p.vocab = &same_vocab; /* another one may have other tokens */
+                if (on == 3) assert_ok(samp_chain_update(chain, &p));
+                assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                n_asked = 0;
+                same_vocab.user = copy; /* and so may this one now */
+                if (on == 3) assert_ok(samp_chain_update(chain, &p));
+                assert_num(n_asked > 0, on == 3 && sets[j][0]);
+                same_vocab.user = NULL;
+                same_draws(chain, other);
+            }
+}
+
+/* The cost of an update is that of the members, not of their pairs. */
+static void test_update_cost(void **state)
+{
+    (void)state;
+    enum { LONG = 20000 };
+    static const char letters[] = "sktmpyfa"; /* without state or p that would need a row */
+    char *order = (char *)malloc(LONG + 1);
+    source rng = source_stream(14);
+    samp_params p = samp_default_params();
+    p.order = order;
+    for (int all = 0; all < 2; all++) {
+        for (int i = 0; i < LONG; i++) order[i] = all ? letters[below(&rng, sizeof letters - 1)] : 'm';
+        order[LONG] = 0;
+        samp_sampler *chain = build(&p);
+        order[LONG / 2] = 'x';
+        inside_steps = 0;
+        assert_ok(samp_chain_update(chain, &p));
+        assert_num(samp_chain_n(chain), LONG + 2);
+        assert_in_range(inside_steps, LONG / 2, 32 * LONG);
+        samp_free(chain);
+    }
+    free(order);
 }
 
 static void test_update_bad(void **state)
@@ -1014,6 +1130,9 @@ int main(void)
         cmocka_unit_test(test_update_off_and_on),
         cmocka_unit_test(test_update_plain_adaptive),
         cmocka_unit_test(test_update_nested),
+        cmocka_unit_test(test_update_breakers),
+        cmocka_unit_test(test_update_two_of_a_kind),
+        cmocka_unit_test(test_update_cost),
         cmocka_unit_test(test_batch_from_params),
     };
     return cmocka_run_group_tests_name("params", tests, NULL, NULL);

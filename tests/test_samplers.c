@@ -325,25 +325,21 @@ static void test_every_index(void **state)
                 }
 }
 
-/* `selected` and the array's pointer: what reorders or removes forgets the selection, the others keep it */
+/* `selected`: what does not select forgets it, even where nothing changes; llama.cpp keeps the index */
 static void test_selected(void **state)
 {
     (void)state;
     static const float logits[6] = { 1.0f, 5.0f, -2.0f, 4.0f, 2.0f, -INFINITY };
-    for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
-        samp_token_data data[6], before[6];
-        samp_token_data_array cur = test_array(data, logits, 6);
-        bool moved = false;
-        cur.selected = 3;
-        memcpy(before, data, sizeof data);
-        apply(kinds[k].make(), &cur);
-        for (size_t i = 0; i < cur.size; i++) moved = moved || data[i].id != before[i].id;
-        if (kinds[k].selects) continue;
-        if (moved || cur.size != 6)
-            assert_num(cur.selected, -1);
-        else if (!kinds[k].sorts)
-            assert_num(cur.selected, 3);
-    }
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t k = 0; k < TEST_COUNT(kinds); k++)
+            for (size_t n = 1; n <= 6; n++) {
+                samp_token_data data[6];
+                samp_token_data_array cur = test_array(data, logits, n);
+                if (kinds[k].selects) continue;
+                cur.selected = 3;
+                apply(of_kind(kinds[k].make(), kind), &cur);
+                assert_num(cur.selected, kind ? 3 : -1);
+            }
     /* what selects does not look at what was selected before */
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(kinds); k++) {
@@ -1541,11 +1537,20 @@ static void test_dry(void **state)
            PROBS(0.228944, 0.228944, 0.228944, 0.228944, 0.084224));
 }
 
-/* L by trying everything. The window is the last `window` of n tokens; matches stop at breaker_token. */
-static int dry_length(const samp_token *history, int n, int window, samp_token token, samp_token breaker)
+/* How far a match reaches back, at most n: to behind the last breaker, which are these tokens; n_breaker 0: none. */
+static int dry_limit(const samp_token *history, int n, const samp_token *breaker, int n_breaker)
 {
-    int start = n > window ? n - window : 0, longest = -1, limit = 0;
-    while (limit < n - start && history[n - 1 - limit] != breaker) limit++;
+    for (int at = n - n_breaker; at >= 0 && n_breaker; at--)
+        if (!memcmp(history + at, breaker, (size_t)n_breaker * sizeof *breaker)) return n - at - n_breaker;
+    return n;
+}
+
+/* L by trying everything. The window is the last `window` of n tokens. */
+static int dry_length(const samp_token *history, int n, int window, samp_token token, const samp_token *breaker,
+                      int n_breaker)
+{
+    int start = n > window ? n - window : 0, longest = -1;
+    int limit = dry_limit(history + start, n - start, breaker, n_breaker);
     for (int j = start + 1; j < n; j++) {
         int length = 0;
         if (history[j] != token) continue;
@@ -1581,7 +1586,7 @@ static void test_dry_lengths(void **state)
             test_shuffle(&rng, &cur);
             assert_ok(samp_apply(s, &cur));
             for (int i = 0; i < N; i++) {
-                int length = dry_length(history, step + 1, effective, data[i].id, breaker);
+                int length = dry_length(history, step + 1, effective, data[i].id, &breaker, breaker >= 0);
                 double want = length >= allowed ? -0.5 * pow(2.0, length - allowed) : 0;
                 if (data[i].id == breaker) continue; /* see test_dry_breaker_token */
                 if (want < -(double)FLT_MAX) want = -(double)FLT_MAX;
@@ -1592,6 +1597,96 @@ static void test_dry_lengths(void **state)
         samp_free(s);
     }
     assert_true(penalised > 2000);
+}
+
+/* The last breaker stays known however far it moves back in a window, and out of it; a clone and what is loaded know it
+   too. */
+static void test_dry_far_breakers(void **state)
+{
+    (void)state;
+    enum { N = 5, STEPS = 400 };
+    static const char *const breakers[] = { "d", "da", "daa" };
+    static const samp_token breaker[] = { 3, 0, 0 };
+    samp_vocab vocab = letters_vocab();
+    source rng = source_stream(171);
+    int far = 0;
+    for (int round = 0; round < 40; round++) {
+        int window = 1 + (int)below(&rng, 90), n = 1 + round % 3, period = 1 + (int)below(&rng, 3);
+        samp_token history[STEPS];
+        samp_sampler *s = samp_init_dry(&vocab, 1000, 1.0f, 1.01f, 0, window, &breakers[n - 1], 1);
+        for (int step = 0; step < STEPS; step++) {
+            samp_token_data data[N];
+            float logits[N] = { 0 };
+            samp_token_data_array cur = test_array(data, logits, N);
+            int start = step + 1 > window ? step + 1 - window : 0;
+            history[step] = below(&rng, 40) ? (samp_token)(step % period) : (samp_token)below(&rng, N);
+            if (step && history[step - 1] == 3) history[step] = 0;
+            assert_ok(samp_accept(s, history[step]));
+            if (below(&rng, 16) == 0) {
+                char bytes[1024];
+                samp_sampler *copy = samp_clone(s);
+                assert_ok(samp_state_save(s, bytes, samp_state_size(s)));
+                assert_ok(samp_state_load(copy, bytes, samp_state_size(s)));
+                samp_free(s);
+                s = copy;
+            }
+            assert_ok(samp_apply(s, &cur));
+            far += dry_limit(history + start, step + 1 - start, breaker, n) > 21 && start > 0;
+            for (int i = 0; i < N; i++) {
+                int length = dry_length(history, step + 1, window, i, breaker, n);
+                if (i != 3 || n > 1) assert_near(data[i].logit, length < 0 ? 0 : -pow(1.01, length), 1e-5);
+            }
+        }
+        samp_free(s);
+    }
+    assert_true(far > 1000);
+}
+
+/* Token i of a text that is hard on dry. */
+static samp_token hard_token(int text, int i, source *rng)
+{
+    switch (text) {
+        case 0: return 5;     /* all equal */
+        case 1: return i % 7; /* a period */
+        case 2: return i;     /* all distinct, up and down */
+        case 3: return INT32_MAX - i;
+        case 4: return i & 1 ? 7 : 100 + i; /* all distinct behind one token */
+        case 5: return i & 1 ? 7 : INT32_MAX - i;
+        case 6: return (samp_token)(below(rng, 1u << 31));
+        case 7: return (samp_token)below(rng, 3);
+        case 8: return i % 64 == 63 ? 1 : 0;
+        default: return 23 + i % 2; /* as many breakers begin here as there are */
+    }
+}
+
+/* A draw takes a number of steps that is proportional to the window, whatever is in it; and another breaker costs no step
+   for each token of the window. */
+static void test_dry_cost(void **state)
+{
+    (void)state;
+    enum { N = 1 << 14, BREAKERS = 200 };
+    static char text[BREAKERS][8];
+    const char *breaker[BREAKERS];
+    samp_vocab vocab = letters_vocab();
+    source rng = source_stream(172);
+    for (int b = 0; b < BREAKERS; b++) {
+        snprintf(text[b], sizeof text[b], "%cc%c%c", 'x' + b % 2, 'a' + b % 26, 'a' + b / 26);
+        breaker[b] = text[b];
+    }
+    for (int hard = 0; hard < 10; hard++)
+        for (int allowed = 0; allowed < 3; allowed++) {
+            samp_token_data data[4];
+            const float logits[4] = { 0 };
+            samp_token_data_array cur = test_array(data, logits, 4);
+            samp_sampler *s = samp_init_dry(&vocab, N, 1.0f, 2.0f, allowed, N, breaker, hard == 9 ? BREAKERS : 0);
+            inside_steps = 0;
+            for (int i = 0; i < N; i++) assert_ok(samp_accept(s, hard_token(hard, i, &rng)));
+            assert_true(inside_steps <= (size_t)N * BREAKERS); /* each token's breakers once */
+            inside_steps = 0;
+            assert_ok(samp_apply(s, &cur));
+            assert_in_range(inside_steps, N - 1, (hard < 9 ? 34 * N : 8 * N + 20 * BREAKERS));
+            samp_free(s);
+        }
 }
 
 /* Breakers by their text. The tokens: */
@@ -1956,6 +2051,8 @@ int main(void)
         cmocka_unit_test(test_penalties_window),
         cmocka_unit_test(test_dry),
         cmocka_unit_test(test_dry_lengths),
+        cmocka_unit_test(test_dry_far_breakers),
+        cmocka_unit_test(test_dry_cost),
         cmocka_unit_test(test_dry_breakers),
         cmocka_unit_test(test_dry_breaker_token),
         cmocka_unit_test(test_dry_edges),

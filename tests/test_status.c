@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <unistd.h>
 
 #define KINDS 2  /* SAMP_RNG_PHILOX, SAMP_RNG_MT19937 */
 enum { N = 48 }; /* the vocabulary of most tests here */
@@ -159,6 +160,62 @@ static void test_unsupported(void **state)
             assert_status(token, SAMP_E_UNSUPPORTED);
         samp_free(s);
     }
+}
+
+/* One row, on each way to a token: all of them give tokens, or none does and the position stays. */
+static void all_or_none(samp_sampler *s, const float *logits, bool draws)
+{
+    samp_token token[4], drafted = 3, out[2];
+    samp_draft draft = { 1, &drafted, NULL, NULL, 0 };
+    samp_logits batch = { 0 };
+    samp_token_data data[N];
+    samp_token_data_array cur = test_array(data, logits, N);
+    uint64_t position = samp_get_position(s);
+    batch.data = logits;
+    batch.n_rows = 1;
+    batch.n_vocab = N;
+    token[0] = samp_sample(s, logits, N);
+    token[1] = samp_draw(s, logits, N);
+    assert_ok(samp_sample_batch(&s, &batch, &token[2]));
+    token[3] = samp_verify(s, logits, N, &draft, SAMP_VERIFY_EXACT, out);
+    for (int i = 0; i < 4; i++) {
+        if (draws)
+            assert_in_range(token[i], 0, N - 1);
+        else
+            assert_status(token[i], SAMP_E_UNSUPPORTED);
+    }
+    if (!draws) assert_u64(samp_get_position(s), position);
+    assert_ok(samp_apply(s, &cur));
+    assert_num(cur.selected >= 0, draws);
+}
+
+/* What does not select stands behind what does: the chain gives no token from any row or, if it is off or another one
+   selects behind it, from every row. */
+static void test_behind_selection(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < TEST_COUNT(all); k++)
+        for (size_t j = 0; j < TEST_COUNT(selectors); j++)
+            for (int last = 0; last < 3; last++) {
+                samp_sampler *s = samp_chain_init();
+                bool selects = last == 1;
+                for (size_t i = 0; i < TEST_COUNT(selectors); i++) selects = selects || all[k] == selectors[i];
+                assert_ok(samp_chain_add(s, selectors[j]()));
+                assert_ok(samp_chain_add(s, all[k]()));
+                if (last == 1) assert_ok(samp_chain_add(s, make_greedy()));
+                if (last == 2) assert_ok(samp_chain_add(s, samp_init_top_k(0))); /* off */
+                for (int row = 0; row < 4 * 4; row++) {                          /* peaked, flat, in order, random */
+                    float logits[2 * N];
+                    good_row(logits, (uint64_t)row);
+                    good_row(logits + N, (uint64_t)row + 1);
+                    for (int i = 0; i < 2 * N && row % 4 < 3; i++) {
+                        const float x[3] = { i % N == row ? 50.0f : 0.0f, 1.0f, 20.0f - 0.1f * (float)(i % N) };
+                        logits[i] = x[row % 4];
+                    }
+                    all_or_none(s, logits, selects);
+                }
+                samp_free(s);
+            }
 }
 
 /* ------------------------------------------------------------------------------------- samp_apply, arrays */
@@ -901,7 +958,7 @@ static void test_custom_nonsense(void **state)
             }
 }
 
-/* One that breaks the array itself: more candidates than there were, another array, ids that are none. */
+/* One that breaks the array itself: more candidates than there were, another array, ids that are none or doubled. */
 static int breaking_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     static samp_token_data elsewhere[N];
@@ -928,6 +985,16 @@ static int breaking_apply(samp_sampler *s, samp_token_data_array *cur)
             cur->data[0].logit = *(const int *)s->ctx == 7 ? -INFINITY : -28.35f;
             cur->data[1].logit = 0.0f;
             break;
+        case 9: cur->data[cur->size - 1].id = cur->data[0].id; break;
+        case 10: /* far from all others */ cur->data[1].id = cur->data[cur->size - 1].id = SAMP_MAX_VOCAB - 1; break;
+        case 11: cur->data[0].id = SAMP_MAX_VOCAB; break;
+        case 12: /* as it may be: in another order */
+            for (size_t i = 0; i < cur->size / 2; i++) {
+                samp_token_data d = cur->data[i];
+                cur->data[i] = cur->data[cur->size - 1 - i];
+                cur->data[cur->size - 1 - i] = d;
+            }
+            break;
         default: break;
     }
     cur->sorted = false;
@@ -939,7 +1006,7 @@ static void test_custom_breaks(void **state)
     (void)state;
     static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
-        for (int what = 0; what <= 8; what++)
+        for (int what = 0; what <= 12; what++)
             for (int first = 0; first < 2; first++) /* with top_k first the fast path begins */
                 for (size_t k = 0; k < TEST_COUNT(selectors); k++) {
                     samp_sampler *s = samp_chain_init();
@@ -950,15 +1017,49 @@ static void test_custom_breaks(void **state)
                     assert_ok(samp_chain_add(s, samp_init_custom(&iface, &what)));
                     assert_ok(samp_chain_add(s, selectors[k]()));
                     samp_token token = samp_sample(s, logits, N);
-                    if (what >= 7)
-                        assert_num(token, 7);
-                    else if (what == 0)
+                    if (what == 0 || what == 12)
                         assert_in_range(token, 0, N - 1);
                     else
                         assert_status(token, SAMP_E_RANGE);
                     if (token < 0) assert_u64(samp_get_position(s), 0);
                     samp_free(s);
                 }
+}
+
+/* An array of the caller's own is not searched for doubled ids: whatever samplers make of one, they come to an end, and what
+   is selected is a candidate that is not masked. */
+static void test_doubled_ids(void **state)
+{
+    (void)state;
+    source rng = source_stream(98);
+    alarm(100);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int round = 0; round < 200; round++)
+            for (size_t k = 0; k < TEST_COUNT(all); k++) {
+                samp_token_data data[N];
+                float logits[N];
+                samp_sampler *s = samp_chain_init();
+                good_row(logits, below(&rng, 1000));
+                for (int i = 0; i < N; i++)
+                    if (below(&rng, 3) == 0) logits[i] = round % 2 ? -INFINITY : logits[below(&rng, N)];
+                logits[below(&rng, N)] = 0.0f;
+                samp_token_data_array cur = test_array(data, logits, N);
+                for (int i = 0; i < N; i++) data[i].id = (samp_token)below(&rng, 1 + below(&rng, 2 * N));
+                for (int i = 0; i < N && round % 4 == 3; i++) { /* only the second of a pair is not masked */
+                    data[i].logit = i == N / 2 ? 0.0f : -INFINITY;
+                    data[i].id = i % (N / 2);
+                }
+                assert_ok(samp_set_rng(s, (samp_rng_kind)kind));
+                assert_ok(samp_chain_add(s, all[k]()));
+                assert_ok(samp_chain_add(s, all[below(&rng, TEST_COUNT(all))]()));
+                assert_ok(samp_chain_add(s, selectors[below(&rng, TEST_COUNT(selectors))]()));
+                for (int i = 0; i < 6; i++) assert_ok(samp_accept(s, (samp_token)below(&rng, 8)));
+                assert_ok(samp_apply(s, &cur));
+                assert_in_range(cur.selected, 0, cur.size - 1);
+                assert_true(data[cur.selected].logit > -INFINITY);
+                samp_free(s);
+            }
+    alarm(0);
 }
 
 /* A draft's dense probabilities have no place for an id that a custom sampler made up. */
@@ -1043,17 +1144,18 @@ static void test_errno(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample_statuses), cmocka_unit_test(test_one_left),
-        cmocka_unit_test(test_unsupported),     cmocka_unit_test(test_apply_statuses),
-        cmocka_unit_test(test_nulls),           cmocka_unit_test(test_set_n_prev_range),
-        cmocka_unit_test(test_strerror),        cmocka_unit_test(test_bad_truncation),
-        cmocka_unit_test(test_bad_temperature), cmocka_unit_test(test_bad_selection),
-        cmocka_unit_test(test_bad_logits),      cmocka_unit_test(test_bad_custom),
-        cmocka_unit_test(test_first_error),     cmocka_unit_test(test_unchanged),
-        cmocka_unit_test(test_custom_fails),    cmocka_unit_test(test_custom_fails_accept),
-        cmocka_unit_test(test_errno),           cmocka_unit_test(test_custom_nonsense),
-        cmocka_unit_test(test_custom_positive), cmocka_unit_test(test_custom_breaks),
-        cmocka_unit_test(test_tokenize_boasts), cmocka_unit_test(test_custom_breaks_draft),
+        cmocka_unit_test(test_sample_statuses),     cmocka_unit_test(test_one_left),
+        cmocka_unit_test(test_unsupported),         cmocka_unit_test(test_behind_selection),
+        cmocka_unit_test(test_apply_statuses),      cmocka_unit_test(test_nulls),
+        cmocka_unit_test(test_set_n_prev_range),    cmocka_unit_test(test_strerror),
+        cmocka_unit_test(test_bad_truncation),      cmocka_unit_test(test_bad_temperature),
+        cmocka_unit_test(test_bad_selection),       cmocka_unit_test(test_bad_logits),
+        cmocka_unit_test(test_bad_custom),          cmocka_unit_test(test_first_error),
+        cmocka_unit_test(test_unchanged),           cmocka_unit_test(test_custom_fails),
+        cmocka_unit_test(test_custom_fails_accept), cmocka_unit_test(test_errno),
+        cmocka_unit_test(test_custom_nonsense),     cmocka_unit_test(test_custom_positive),
+        cmocka_unit_test(test_custom_breaks),       cmocka_unit_test(test_doubled_ids),
+        cmocka_unit_test(test_tokenize_boasts),     cmocka_unit_test(test_custom_breaks_draft),
     };
     return cmocka_run_group_tests_name("status", tests, NULL, NULL);
 }

@@ -77,8 +77,6 @@ static const char *const kind_name[N_KINDS] = {
     X(Q_ADAPTIVE_SORTED, "adaptive_p leaves `sorted` set over new logits", "flag cleared on the peer") \
     X(Q_ADAPTIVE_CLONE, "a clone of adaptive_p starts its random source again, without the probabilities", \
       "only our chain is replaced by its clone") \
-    X(Q_SELECTED_STALE, "`selected` survives samplers that reorder or remove, and means another token then", \
-      "set to -1 on the peer") \
     X(Q_MASKED_TOKEN, "a token that was selected, then masked by a sampler behind, is returned", \
       "our SAMP_E_EMPTY is right, the sequence ends there") \
     X(Q_BUCKETS, "sorting more than 128 tokens puts logits above 3.35e8 (2^31 / 6.4) last", \
@@ -508,7 +506,6 @@ static void random_sampler(source *r, const test_case *c, spec *s, kind k, bool 
     }
 }
 
-static bool selects(kind k) { return k >= GREEDY; }
 static bool in_place(kind k)
 {
     return k == LOGIT_BIAS || k == PENALTIES || k == DRY || k == TOP_N_SIGMA || k == TEMP;
@@ -790,9 +787,8 @@ static bool overflowed(const run *t)
     return isinf(max);
 }
 
-/* What the peer's array needs before the next step; `before` is what was selected until now. False: nothing
- * further can be compared. */
-static bool step_around(run *t, const spec *s, int64_t before)
+/* What the peer's array needs before the next step. False: nothing further can be compared. */
+static bool step_around(run *t, const spec *s)
 {
     peer_array *theirs = &t->theirs;
     float max = -INFINITY;
@@ -800,10 +796,6 @@ static bool step_around(run *t, const spec *s, int64_t before)
     if (new_logits && theirs->sorted && !t->ours.sorted) {
         t->rep->quirk[s->kind == LOGIT_BIAS ? Q_BIAS_SORTED : Q_ADAPTIVE_SORTED]++;
         theirs->sorted = false;
-    }
-    if (!selects(s->kind) && before >= 0 && theirs->selected == before && t->ours.selected == -1) {
-        t->rep->quirk[Q_SELECTED_STALE]++;
-        theirs->selected = -1;
     }
     for (size_t i = 0; i < theirs->size; i++) max = fmaxf(max, theirs->data[i].logit);
     if (max < 3e8f) return true;
@@ -819,7 +811,6 @@ static bool step(run *t)
     report *rep = t->rep;
     const bool ties = t->c->way == TIES;
     const bool same_flag = t->ours.sorted == t->theirs.sorted;
-    const int64_t before = t->theirs.selected;
     int status;
     outcome result;
 
@@ -850,7 +841,7 @@ static bool step(run *t)
     if (result == TIED) (ties ? rep->tie_order : rep->tied)[s->kind]++;
     if (result == MASKED_ORDER) rep->quirk[Q_MASKED_ORDER]++;
     t->excused |= result == TIED;
-    if (!step_around(t, s, before)) return false;
+    if (!step_around(t, s)) return false;
     if (t->ours.selected != t->theirs.selected && result == SAME) {
         (ties ? rep->tie_differ : rep->differ)[s->kind]++;
         show_arrays(t, "selected");

@@ -1,12 +1,13 @@
 /* digest.c -- the tokens of some hundred random chains and rows, as a few lines of numbers: what two machines print has to
  * be the same.
  *
- *     cc -O2 -std=c11 -I. tests/ports/digest.c -o digest -lm && ./digest [INSTRUCTION SET]
+ *     cc -O2 -std=c11 -I. tests/ports/digest.c -o digest -lm && ./digest [INSTRUCTION SET [LINES OF CHAINS]]
  *
  * Needs nothing but libc. Everything random comes from integers, and no function of libm is called here, so that what
  * differs is the library. Each chain draws some tokens by samp_sample and, as a check that needs no other machine, by
  * samp_apply; then one from a batch, in another dtype and masked, with its log-probabilities. The states at the end go in
- * too. Exits with 1 if the two ways differ, with 2 if the instruction set is not there. */
+ * too. Before the chains come rows that must be refused, the operator, and a cache's bytes. Exits with 1 if the two ways
+ * differ, with 2 if the instruction set is not there, with 3 if the library refuses to work as it was compiled. */
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,10 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SAMPLING_KV
+#ifndef DIGEST_LINKED /* with an implementation that is compiled in its own way */
 #define SAMPLING_IMPLEMENTATION
+#endif
 #include "sampling.h"
 
-enum { N_CHAINS = 400, N_LINES = 10, N_TOKENS = 4, MAX_N = 40000, MAX_STATE = 1 << 16 };
+enum { N_CHAINS = 400, N_LINES = 40, N_TOKENS = 4, MAX_N = 40000, MAX_STATE = 1 << 16 };
 
 static uint64_t state;
 static uint64_t hash; /* FNV-1a of what came out */
@@ -203,15 +207,136 @@ static int run_chain(void)
     return different;
 }
 
+static float from_bits(uint32_t bits)
+{
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Rows that are none: each way into the library has to say so. By bits, which no compiler knows to be a NaN. */
+static void bad_rows(void)
+{
+    static const uint32_t bad[3] = { 0x7FC00000u, 0x7F800000u, 0xFFC00001u };
+    const size_t n = 700;
+    samp_sampler *chain = samp_chain_init();
+    if (samp_chain_add(chain, samp_init_top_p(0.9f, 0)) || samp_chain_add(chain, samp_init_dist(1))) exit(1);
+    for (size_t i = 0; i < 40; i++) {
+        samp_logits logits;
+        samp_token token = 0;
+        fill_row(n);
+        if (i % 4 == 3)
+            for (size_t k = 0; k < n; k++) row[k] = -INFINITY;
+        else
+            row[i * 18 % n] = from_bits(bad[i % 4]);
+        mix((uint64_t)(int64_t)samp_sample(chain, row, n)), mix((uint64_t)(int64_t)by_steps(chain, n));
+        for (size_t k = 0; k < n; k++) data.half[k] = (uint16_t)(k % 2000);
+        data.half[i * 18 % n] = i % 2 ? 0x7E00 : 0xFC01;
+        memset(&logits, 0, sizeof logits);
+        logits.data = data.half, logits.dtype = SAMP_F16, logits.n_rows = 1, logits.n_vocab = n;
+        mix((uint64_t)samp_sample_batch(&chain, &logits, &token)), mix((uint64_t)(int64_t)token);
+    }
+    samp_free(chain);
+    printf("bad rows            %016" PRIx64 "\n", hash);
+}
+
+static void operator_of(samp_dtype dtype, const void *probs, size_t n)
+{
+    static uint64_t work[(MAX_N + 60000) / 2];
+    int status = SAMP_OK;
+    samp_random_sample *op = samp_random_sample_create(SAMP_I32, dtype, n, &status);
+    if (!op || samp_random_sample_workspace_size(op) > sizeof work) exit(1);
+    for (int i = 0; i < 8; i++) {
+        float random = unit(), topp = unit(), temperature = 2.0f * unit();
+        int32_t index = -1, topk = 1 + (int32_t)below((uint32_t)n);
+        mix((uint64_t)samp_random_sample_run(op, work, sizeof work, &index, probs, random, topp, topk, temperature));
+        mix((uint64_t)index);
+    }
+    samp_random_sample_destroy(op);
+}
+
+static void the_operator(void)
+{
+    for (size_t n = 5; n < 5000; n = 7 * n + 1) {
+        fill_row(n);
+        operator_of(SAMP_F32, row, n);
+        for (size_t i = 0; i < n; i++) data.f64[i] = (double)row[i] + (double)below(1000) * 1e-9;
+        operator_of(SAMP_F64, &data, n);
+        for (size_t i = 0; i < n; i++) data.half[i] = (uint16_t)below(0x4C00);
+        operator_of(SAMP_F16, &data, n);
+    }
+    printf("operator            %016" PRIx64 "\n", hash);
+}
+
+/* A sequence's bytes, and those of a cache of the other layout into which they were loaded. */
+static void the_cache(void)
+{
+    static unsigned char bytes[4096];
+    static const uint32_t embd[2] = { 6, 10 };
+    samp_kv *kv[2];
+    for (int k = 0; k < 2; k++) {
+        samp_kv_params params;
+        memset(&params, 0, sizeof params);
+        params.n_cells = 24, params.n_layer = 2, params.n_embd_k = params.n_embd_v = embd;
+        params.type_k = SAMP_F16, params.type_v = SAMP_F32, params.v_trans = k == 1;
+        kv[k] = samp_kv_init(&params, NULL);
+        if (!kv[k]) exit(1);
+    }
+    int32_t pos[7] = { 3, 4, 5, 9, 10, 11, 12 };
+    uint64_t seq[7] = { 2, 2, 2, 3, 2, 1, 2 };
+    samp_kv_batch batch = { 7, pos, seq };
+    int status = samp_kv_find_slot(kv[0], &batch, SAMP_KV_RUN, NULL);
+    for (uint32_t cell = 0; cell < 7; cell++)
+        for (uint32_t layer = 0; layer < 2; layer++) {
+            float x[10];
+            for (int i = 0; i < 10; i++) x[i] = between(-8, 8);
+            status |= samp_kv_put(kv[0], layer, cell, x, x);
+        }
+    status |= samp_kv_seq_add(kv[0], 1, 5, 10, 2);
+    for (int k = 0; k < 2; k++) {
+        size_t size = samp_kv_state_size(kv[k], 1);
+        if (size > sizeof bytes) exit(1);
+        status |= samp_kv_state_save(kv[k], 1, bytes, size);
+        mix((uint64_t)size);
+        for (size_t i = 0; i < size; i++) mix(bytes[i]);
+        if (k == 0) status |= samp_kv_state_load(kv[1], 1, bytes, size);
+        float x[10] = { 0 };
+        status |= samp_kv_get(kv[k], 1, 0, x, NULL);
+        for (int i = 0; i < 10; i++) mix_float(x[i]);
+    }
+    if (status) fprintf(stderr, "digest: the cache: %s\n", samp_strerror(status)), exit(1);
+    for (int k = 0; k < 2; k++) samp_kv_free(kv[k]);
+    printf("cache               %016" PRIx64 "\n", hash);
+}
+
+/* The library as it was compiled would not give the right tokens, and knows it: then it gives none. */
+static int refused(void)
+{
+    const size_t n = 9;
+    samp_sampler *dist = samp_init_dist(1);
+    samp_token_data_array cur = { array, n, -1, false };
+    fill_row(n);
+    for (size_t i = 0; i < n; i++) array[i].id = (samp_token)i, array[i].logit = row[i];
+    int all = samp_sample(dist, row, n) == SAMP_E_UNSUPPORTED && samp_apply(dist, &cur) == SAMP_E_UNSUPPORTED;
+    samp_free(dist);
+    printf("refused\n");
+    return all ? 3 : 1;
+}
+
 int main(int argc, char **argv)
 {
-    int different = 0;
+    int different = 0, lines = argc > 2 ? atoi(argv[2]) : N_LINES;
+    if (strcmp(samp_isa_name(), "none") == 0) return refused();
     if (argc > 1 && samp_isa_force(argv[1])) {
         fprintf(stderr, "digest: no such instruction set here: %s\n", argv[1]);
         return 2;
     }
     fprintf(stderr, "digest: %s\n", samp_isa_name());
-    for (int line = 0; line < N_LINES; line++) {
+    hash = 0xcbf29ce484222325u;
+    bad_rows();
+    the_operator();
+    the_cache();
+    for (int line = 0; line < lines; line++) {
         hash = 0xcbf29ce484222325u;
         for (int i = 0; i < N_CHAINS / N_LINES; i++) {
             state = (uint64_t)(line * N_CHAINS + i) << 20;

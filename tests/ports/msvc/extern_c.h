@@ -1,0 +1,6 @@
+#pragma once
+#ifdef __cplusplus
+#define C_FUNCTION extern "C"
+#else
+#define C_FUNCTION extern
+#endif
