@@ -15013,8 +15013,9 @@ static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
 
 static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
 {
-    const char *end = n ? (const char *)memchr(text, '#', n) : NULL;
-    return end ? (size_t)(end - text) : n;
+    size_t end = 0;
+    while (end < n && text[end] != '#') end++;
+    return end;
 }
 
 /* Replaces an address by what a reference, told without its #, means there. Returns its length; 0: it is too long, or
