@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar
+INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar test_schema
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp_clang/test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -76,7 +76,7 @@ endef
 
 SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar: CFLAGS := -O1
+$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
@@ -184,6 +184,19 @@ test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 test-fast-long: $(B)/test_fast
 	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'test_random_chains*' | grep -v RUN
 
+## test-schemas: JSON schemas of files with documents, judged by the naive matcher and the real one (SCHEMAS=file.jsonl.gz)
+test-schemas: $(B)/schema_files
+	@case "$(SCHEMAS)" in "") echo "test-schemas: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2;; \
+	  *.gz) gzip -dc $(SCHEMAS) > $(B)/schemas.jsonl;; *) cp $(SCHEMAS) $(B)/schemas.jsonl;; esac; \
+	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
+
+## test-schema-suite: the same with the official test suite of JSON schema (draft 4, from npm)
+test-schema-suite: $(B)/schema_files
+	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
+
+$(B)/schema_files: tests/schema_files.c tests/naive_grammar.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
 ## fuzz-regress: both executors over the fuzzer's corpus and 20,000 random inputs
 fuzz-regress: tests/fuzz/fuzz_chain.c tests/fuzz/driver.c $(TEST_DEPS) | $(B)
 	$(CC) $(CFLAGS) $(C11) tests/fuzz/fuzz_chain.c tests/fuzz/driver.c -o $(B)/fuzz_driver -lm
@@ -236,7 +249,7 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 CI := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-namespace test-readme test-bindings toc budget-code
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
 CI_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
@@ -473,5 +486,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

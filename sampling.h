@@ -48,6 +48,7 @@
        >>kv                                                            sequences and their key-value cache
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
        >>grammar                                                       what a text may be, and which tokens continue it
+       >>json  >>schema                                                JSON; its schemas as grammars
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -1016,7 +1017,17 @@ typedef struct samp_grammar samp_grammar;
               reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
               <text>, ! before them; a rule may recur in any place.
               Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
-     root     of GBNF, the rule to begin with; NULL: "root"
+              JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
+              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
+              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
+              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
+              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
+              listed may come twice.
+     root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
+              order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
+              (one behind each comma and colon; NULL: any space, but none around the whole)
      Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
               SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep; SAMP_E_NULL;
               SAMP_E_NOMEM.
@@ -13594,16 +13605,21 @@ static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bo
 
 /* ---- grammars ---- */
 
+static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                    samp_grammar_error *error); /* >>schema */
+
 /* Read the text into g's tree, and say which rule is the root. */
 static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
                               int32_t *rule)
 {
-    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root, rule);
-    if (kind != SAMP_GRAMMAR_REGEX)
-        return sampi_expected(r, r->at, SAMP_E_UNSUPPORTED, "expected GBNF or a regular expression");
+    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
+    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
+                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+                          : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
     *rule = sampi_tree_rule(&g->tree, "", 0);
-    return sampi_tree_define(&g->tree, *rule,
-                             sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error));
+    return sampi_tree_define(&g->tree, *rule, body);
 }
 
 SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
@@ -13623,7 +13639,7 @@ SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *tex
         r.tree = &g->tree;
         status = sampi_tree_init(&g->tree);
         if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
-        if (!status) status = sampi_grammar_read(g, kind, &r, root ? root : "root", &rule);
+        if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
         if (!status) status = sampi_grammar_finish(g, rule);
     }
     if (status) sampi_read_node(&r, status);
@@ -15458,6 +15474,3011 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+
+/* ==================================================================================================== >>json
+   A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
+   text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers, and a
+   member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+
+enum {
+    SAMPI_JSON_DEPTH = 256,    /* of brackets */
+    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
+};
+
+typedef enum sampi_json_kind {
+    SAMPI_JSON_NULL,
+    SAMPI_JSON_FALSE,
+    SAMPI_JSON_TRUE,
+    SAMPI_JSON_NUMBER,
+    SAMPI_JSON_STRING,
+    SAMPI_JSON_ARRAY,
+    SAMPI_JSON_OBJECT
+} sampi_json_kind;
+
+typedef struct sampi_json_node {
+    uint8_t kind;           /* sampi_json_kind */
+    int32_t parent, next;   /* the next child of the same parent; -1: none */
+    int32_t first, last, n; /* the children of an array or object */
+    int32_t name;           /* the number of the member's name; -1: no member */
+    int32_t text;           /* the number of the string's text, or of the number's as it is written */
+    uint32_t at;            /* where it begins in the source */
+} sampi_json_node;
+
+typedef struct sampi_json_string {
+    uint32_t at, n; /* in bytes */
+} sampi_json_string;
+
+typedef struct sampi_json {
+    sampi_json_node *nodes;
+    sampi_json_string *strings;
+    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
+    char *bytes;                /* of all strings, unescaped */
+    int32_t n_nodes, n_strings;
+    uint32_t n_bytes, text_mask, name_mask;
+    const char *source;
+    size_t n_source;
+    samp_grammar_error *error;
+} sampi_json;
+
+typedef struct sampi_json_reader {
+    sampi_json *doc;
+    const unsigned char *at, *end;
+    int depth, status;
+} sampi_json_reader;
+
+/* The status, with the line and column (in bytes, from 1) of a place in a text. */
+static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.text = doc->source;
+    r.error = doc->error;
+    return sampi_expected(&r, doc->source + at, status, message);
+}
+
+static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
+{
+    size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
+    if (!r->status) r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
+    return -1;
+}
+
+/* ---- strings ---- */
+
+/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
+{
+    uint32_t h = (uint32_t)sampi_checksum(text, n);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_text[h & doc->text_mask];
+        const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];
+        if (!s || (s->n == n && !memcmp(doc->bytes + s->at, text, n))) return slot;
+    }
+    return NULL;
+}
+
+/* The number of the string that was written behind all others: its own, or that of an equal one. */
+static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
+{
+    sampi_json *doc = r->doc;
+    int32_t *slot = sampi_json_slot(doc, doc->bytes + doc->n_bytes, n);
+    if (!slot) return sampi_json_wrong(r, "too many strings collide");
+    if (*slot >= 0) return *slot;
+    doc->strings[doc->n_strings].at = doc->n_bytes;
+    doc->strings[doc->n_strings].n = n;
+    doc->n_bytes += n;
+    return *slot = doc->n_strings++;
+}
+
+/* The bytes of a code point in UTF-8; how many. */
+static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
+{
+    if (c < 0x80) return out[0] = (char)c, 1;
+    uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (uint32_t i = n; --i > 0; c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+    return n;
+}
+
+/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
+static SAMPI_COLD uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (s >= end) return 0;
+    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n == 0 || (size_t)(end - s) < n) return 0;
+    *c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+static SAMPI_COLD int sampi_hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* The four digits behind \u. */
+static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
+{
+    int32_t c = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        int digit = r->at < r->end ? sampi_hex_digit(*r->at) : -1;
+        if (digit < 0) return sampi_json_wrong(r, "expected four hexadecimal digits behind \\u");
+        c = c * 16 + digit;
+    }
+    return c;
+}
+
+/* An escape, behind its backslash: a code point, or -1. */
+static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
+{
+    static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *known = r->at < r->end && *r->at ? strchr(escapes, *r->at) : NULL;
+    if (known) return r->at++, means[known - escapes];
+    if (r->at >= r->end || *r->at != 'u') return sampi_json_wrong(r, "expected an escape: one of \"\\/bfnrtu");
+    r->at++;
+    int32_t c = sampi_json_hex(r), low;
+    if (c < 0xd800 || c >= 0xe000) return c;
+    if (c >= 0xdc00 || r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+        return sampi_json_wrong(r, "half of a surrogate pair");
+    r->at += 2;
+    low = sampi_json_hex(r);
+    if (low >= 0 && (low < 0xdc00 || low >= 0xe000)) return sampi_json_wrong(r, "half of a surrogate pair");
+    return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* A string, from its quote on: its number. */
+static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
+{
+    char *out = r->doc->bytes + r->doc->n_bytes;
+    uint32_t n = 0;
+    for (r->at++; r->at < r->end && *r->at != '"';) {
+        uint32_t c, length = sampi_utf8_get(r->at, r->end, &c);
+        if (length == 0) return sampi_json_wrong(r, "not UTF-8");
+        if (c < 0x20) return sampi_json_wrong(r, "a control character in a string must be escaped");
+        r->at += length;
+        if (c == '\\') {
+            int32_t meant = sampi_json_escape(r);
+            if (meant < 0) return -1;
+            c = (uint32_t)meant;
+        }
+        n += sampi_utf8_put(out + n, c);
+    }
+    if (r->at >= r->end) return sampi_json_wrong(r, "expected \" at the end of a string");
+    r->at++;
+    return sampi_json_intern(r, n);
+}
+
+/* ---- values ---- */
+
+static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
+    return (size_t)(r->at - from);
+}
+
+static SAMPI_COLD int32_t sampi_json_number(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    if (*r->at == '-') r->at++;
+    const unsigned char *first = r->at;
+    size_t n = sampi_json_digits(r);
+    if (n == 0 || (n > 1 && *first == '0')) return sampi_json_wrong(r, n ? "a zero leads" : "expected a value");
+    if (r->at < r->end && *r->at == '.') {
+        r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    if (r->at < r->end && (*r->at | 0x20) == 'e') {
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    uint32_t size = (uint32_t)(r->at - from);
+    memcpy(r->doc->bytes + r->doc->n_bytes, from, size);
+    return sampi_json_intern(r, size);
+}
+
+static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
+}
+
+/* Is this the next byte behind space? Then it is read. */
+static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
+{
+    sampi_json_space(r);
+    if (r->at >= r->end || *r->at != (unsigned char)c) return false;
+    r->at++;
+    return true;
+}
+
+/* The member's place in the table of names; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
+{
+    uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+    uint32_t h = (uint32_t)(key >> 32);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_name[h & doc->name_mask];
+        if (*slot < 0 || (doc->nodes[*slot].parent == object && doc->nodes[*slot].name == name)) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
+
+/* What stands between the brackets of an array or an object, and the closing one. */
+static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
+{
+    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
+    char close = object ? '}' : ']';
+    r->at++;
+    if (sampi_json_next(r, close)) return;
+    do {
+        int32_t name = -1;
+        sampi_json_space(r);
+        if (object) {
+            const unsigned char *at = r->at;
+            if (r->at >= r->end || *r->at != '"')
+                sampi_json_wrong(r, "expected a member's name in quotes");
+            else
+                name = sampi_json_text(r);
+            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
+            if (!r->status && (!slot || *slot >= 0)) {
+                r->at = at;
+                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+            }
+            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
+            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
+        }
+        if (!r->status) sampi_json_value(r, node, name);
+    } while (!r->status && sampi_json_next(r, ','));
+    if (!r->status && !sampi_json_next(r, close))
+        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
+}
+
+static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n)) return false;
+    r->at += n;
+    return true;
+}
+
+/* A value and all in it: the number of its node. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+{
+    sampi_json *doc = r->doc;
+    sampi_json_space(r);
+    int c = r->at < r->end ? *r->at : 0;
+    int32_t node = doc->n_nodes++;
+    sampi_json_node *v = &doc->nodes[node];
+    v->parent = parent;
+    v->name = name;
+    v->next = v->first = v->last = v->text = -1;
+    v->n = 0;
+    v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    if (parent >= 0) {
+        sampi_json_node *above = &doc->nodes[parent];
+        *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
+        above->last = node;
+    }
+    if (c == '{' || c == '[') {
+        v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
+        if (++r->depth > SAMPI_JSON_DEPTH) {
+            r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
+            return -1;
+        }
+        sampi_json_children(r, node);
+        r->depth--;
+    } else if (c == '"') {
+        v->kind = SAMPI_JSON_STRING;
+        v->text = sampi_json_text(r);
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        v->kind = SAMPI_JSON_NUMBER;
+        v->text = sampi_json_number(r);
+    } else if (sampi_json_word(r, "true"))
+        v->kind = SAMPI_JSON_TRUE;
+    else if (sampi_json_word(r, "false"))
+        v->kind = SAMPI_JSON_FALSE;
+    else if (sampi_json_word(r, "null"))
+        v->kind = SAMPI_JSON_NULL;
+    else
+        sampi_json_wrong(r, "expected a value");
+    return node;
+}
+
+/* ---- documents ---- */
+
+static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
+
+/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
+   name its colon. */
+static SAMPI_COLD int sampi_json_room(sampi_json *doc)
+{
+    size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
+    for (size_t i = 0; i < doc->n_source; i++) {
+        char c = doc->source[i];
+        n_nodes += c == ',' || c == '[' || c == '{';
+        n_names += c == ':';
+    }
+    size_t n_strings = n_nodes + n_names;
+    while (text_size < 2 * n_strings) text_size *= 2;
+    while (name_size < 2 * n_names) name_size *= 2;
+    size_t size = n_nodes * sizeof *doc->nodes + n_strings * sizeof *doc->strings;
+    size += (text_size + name_size) * sizeof(int32_t) + doc->n_source + 1;
+    doc->nodes = (sampi_json_node *)SAMP_MALLOC(size);
+    if (!doc->nodes) return sampi_json_fail(doc, 0, SAMP_E_NOMEM, "out of memory");
+    doc->strings = (sampi_json_string *)(doc->nodes + n_nodes);
+    doc->by_text = (int32_t *)(doc->strings + n_strings);
+    doc->by_name = doc->by_text + text_size;
+    doc->bytes = (char *)(doc->by_name + name_size);
+    memset(doc->by_text, 0xff, (text_size + name_size) * sizeof(int32_t));
+    doc->text_mask = (uint32_t)text_size - 1;
+    doc->name_mask = (uint32_t)name_size - 1;
+    return SAMP_OK;
+}
+
+/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
+   is the whole. */
+static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(doc, 0, sizeof *doc);
+    doc->source = text;
+    doc->n_source = n;
+    doc->error = error;
+    if (n > SAMPI_JSON_BYTES) return sampi_json_fail(doc, 0, SAMP_E_RANGE, "the text is too long");
+    int status = sampi_json_room(doc);
+    if (status) return status;
+    const unsigned char *bytes = (const unsigned char *)text;
+    sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
+    sampi_json_value(&r, -1, -1);
+    sampi_json_space(&r);
+    if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
+    if (r.status) {
+        sampi_json_free(doc);
+        doc->nodes = NULL;
+    }
+    return r.status;
+}
+
+/* The number of a string of the document that has this text; -1: none has. */
+static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
+{
+    const int32_t *slot = sampi_json_slot(doc, text, n);
+    return slot ? *slot : -1;
+}
+
+/* The member of this name; -1: the node has none, or is no object. */
+static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
+{
+    if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
+    const int32_t *slot = sampi_json_member_slot(doc, node, name);
+    return slot ? *slot : -1;
+}
+
+#endif /* SAMPLING_GRAMMAR_DECLARED */
+
+/* ================================================================================================== >>schema
+   JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
+   no instance of the schema; what can't be expressed is refused by name and place, never left out.
+
+   A goal is a set of literals that a value must satisfy together: schemas, schemas that it must not satisfy, and
+   values that it must equal or must not. The goals of a property, say, are collected from all schemas that speak of
+   it. What a goal allows is computed in two ways:
+     null, booleans, numbers, strings    are regular: the keywords make sets of texts, and allOf, anyOf, oneOf, not, if
+                                         are their and, or and complement
+     arrays, objects                     the goal is taken apart into alternatives without allOf, anyOf and so on;
+                                         each is one shape, whose parts have goals again
+   Each goal with arrays or objects is a rule, made once, so schemas may recur.
+
+   Complements are exact since a constrained value has but some spellings, all of them or none in each set: numbers
+   without an exponent, strings with the shortest escape of each character. Where nothing constrains a number or a
+   string, any spelling will do. */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+
+/* clang-format off */
+#define SAMPI_SCHEMA_KEYS(X) \
+    X(TYPE, "type") X(CONST, "const") X(ENUM, "enum") X(NOT, "not") X(ALL_OF, "allOf") X(ANY_OF, "anyOf") \
+    X(ONE_OF, "oneOf") X(IF, "if") X(THEN, "then") X(ELSE, "else") X(REF, "$ref") \
+    X(PROPERTIES, "properties") X(PATTERN_PROPERTIES, "patternProperties") \
+    X(ADDITIONAL_PROPERTIES, "additionalProperties") X(PROPERTY_NAMES, "propertyNames") X(REQUIRED, "required") \
+    X(MIN_PROPERTIES, "minProperties") X(MAX_PROPERTIES, "maxProperties") \
+    X(DEPENDENT_REQUIRED, "dependentRequired") X(DEPENDENT_SCHEMAS, "dependentSchemas") \
+    X(DEPENDENCIES, "dependencies") X(UNEVALUATED_PROPERTIES, "unevaluatedProperties") \
+    X(PREFIX_ITEMS, "prefixItems") X(ITEMS, "items") X(ADDITIONAL_ITEMS, "additionalItems") \
+    X(CONTAINS, "contains") X(MIN_CONTAINS, "minContains") X(MAX_CONTAINS, "maxContains") \
+    X(MIN_ITEMS, "minItems") X(MAX_ITEMS, "maxItems") X(UNIQUE_ITEMS, "uniqueItems") \
+    X(UNEVALUATED_ITEMS, "unevaluatedItems") \
+    X(MIN_LENGTH, "minLength") X(MAX_LENGTH, "maxLength") X(PATTERN, "pattern") X(FORMAT, "format") \
+    X(MINIMUM, "minimum") X(MAXIMUM, "maximum") X(EXCLUSIVE_MINIMUM, "exclusiveMinimum") \
+    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum") X(MULTIPLE_OF, "multipleOf") \
+    X(DYNAMIC_REF, "$dynamicRef") X(RECURSIVE_REF, "$recursiveRef") \
+    X(ID, "$id") X(OLD_ID, "id") X(ANCHOR, "$anchor") X(DYNAMIC_ANCHOR, "$dynamicAnchor") X(SCHEMA, "$schema")
+/* clang-format on */
+typedef enum sampi_schema_key {
+#define SAMPI_SCHEMA_KEY(key, name) SAMPI_KEY_##key,
+    SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_KEY)
+#undef SAMPI_SCHEMA_KEY
+        SAMPI_KEY_LAST
+} sampi_schema_key;
+
+/* Sets of types. */
+enum {
+    SAMPI_T_NULL = 1,
+    SAMPI_T_FALSE = 2,
+    SAMPI_T_TRUE = 4,
+    SAMPI_T_NUMBER = 8,
+    SAMPI_T_STRING = 16,
+    SAMPI_T_ARRAY = 32,
+    SAMPI_T_OBJECT = 64,
+    SAMPI_T_ALL = 127,
+    SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
+};
+
+/* What is asked of a value: a node of the document, and in the lowest two bits how it is meant. */
+typedef int32_t sampi_literal;
+enum { SAMPI_IS = 0, SAMPI_ISNT = 1, SAMPI_EQUALS = 2, SAMPI_DIFFERS = 3 };
+
+/* The texts of numbers or of strings: all of them (n = SAMPI_ANY), those of a node of the tree (n = SAMPI_SOME), or
+   the values [n] at `list` of the arena, nodes of the document. */
+typedef struct sampi_texts {
+    sampi_node node;
+    int32_t list, n;
+} sampi_texts;
+enum { SAMPI_ANY = -1, SAMPI_SOME = -2 };
+
+typedef struct sampi_scalars {
+    unsigned types; /* of null, false, true */
+    sampi_texts number, string;
+} sampi_scalars;
+
+typedef struct sampi_goal {
+    int32_t first, n; /* literals, ascending, in the arena */
+    int32_t rule;     /* -1: none yet */
+    uint8_t possible; /* SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO */
+} sampi_goal;
+enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
+
+typedef struct sampi_schema {
+    sampi_json doc;
+    sampi_tree *tree;
+    int status;                     /* the first error: what comes after it does nothing */
+    bool in_order;                  /* members come in the schema's order */
+    int draft;                      /* 4, 6, 7, or 2020 */
+    int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
+    uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
+    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
+    uint8_t *scalars_known;         /* [2 * n_nodes] 0, 1: being made, 2 */
+    sampi_vec goals, slots;         /* sampi_goal, and where a goal with some hash is */
+    sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
+    sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
+    sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
+    sampi_vec queue;                /* goals whose rules have no body yet */
+    sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    int32_t *listed;                /* [n_strings] see sampi_object_name */
+    int64_t steps;                  /* that may still be done */
+    int nesting;                    /* of sampi_schema_scalars */
+    int level;                      /* of questions whether something is possible, one within the other */
+    sampi_node space, comma, colon; /* between the parts of arrays and objects */
+    sampi_node any, string;         /* a character of a string in any spelling; any string */
+    sampi_node character, shortest; /* the same in the shortest one */
+    sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
+} sampi_schema;
+
+enum {
+    SAMPI_SCHEMA_STEPS = 1 << 17,
+    SAMPI_SCHEMA_GOALS = 1 << 16,
+    SAMPI_SCHEMA_NESTING = 400,
+    SAMPI_SCHEMA_PREFIX = 4096
+};
+
+static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
+
+static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t *n)
+{
+    *n = x->doc.strings[string].n;
+    return x->doc.bytes + x->doc.strings[string].at;
+}
+
+/* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
+static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    return sampi_json_member(&x->doc, schema, x->key[key]);
+}
+
+/* ---- errors ---- */
+
+/* The way from the root to a node, as a JSON pointer, into text[size]. */
+static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
+{
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    size_t n = 0;
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0 && n + 12 < size) {
+        const sampi_json_node *v = sampi_doc(x, way[n_way]);
+        text[n++] = '/';
+        if (v->name >= 0) {
+            size_t length;
+            const char *name = sampi_doc_text(x, v->name, &length);
+            for (size_t i = 0; i < length && n + 3 < size; i++) {
+                bool escaped = name[i] == '~' || name[i] == '/';
+                if (escaped) text[n++] = '~';
+                text[n++] = name[i] == '~'                  ? '0'
+                            : name[i] == '/'                ? '1'
+                            : (unsigned char)name[i] < 0x20 ? '?'
+                                                            : name[i];
+            }
+        } else {
+            int32_t index = 0, scale = 1;
+            for (int32_t i = sampi_doc(x, v->parent)->first; i != way[n_way]; i = sampi_doc(x, i)->next) index++;
+            while (scale <= index / 10) scale *= 10;
+            for (; scale > 0; scale /= 10) text[n++] = (char)('0' + index / scale % 10);
+        }
+    }
+    text[n] = 0;
+}
+
+/* The first error stays: the place in the schema, and what is wrong there. */
+static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
+{
+    char message[160];
+    if (x->status) return;
+    x->status = status;
+    sampi_schema_pointer(x, node, message, sizeof message);
+    size_t n = strlen(message), m = strlen(text);
+    if (n + m + 2 < sizeof message) {
+        memcpy(message + n, ": ", 2);
+        memcpy(message + n + 2, text, m + 1);
+    }
+    sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
+}
+
+static SAMPI_COLD void sampi_refuse(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_UNSUPPORTED, text);
+}
+
+static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
+}
+
+/* An error of the tree is one of the schema. */
+static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
+{
+    if (status < 0)
+        sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+}
+
+/* One more step; false: it is one too many, or there has been an error. */
+static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
+{
+    if (!x->status && --x->steps < 0)
+        sampi_schema_fail(x, node, SAMP_E_RANGE, "too many combinations of anyOf, oneOf, not and the like");
+    return !x->status;
+}
+
+/* ---- collections ---- */
+
+static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
+{
+    int32_t *room = x->status ? NULL : (int32_t *)sampi_vec_add(vec, sizeof *room, 1);
+    if (room)
+        *room = value;
+    else if (!x->status)
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+}
+
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+
+/* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
+   any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
+{
+    int32_t node = sampi_keyword(x, schema, key);
+    size_t n, i = 0;
+    int64_t value = 0;
+    if (node < 0) return absent;
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return sampi_malformed(x, node, "expected a number"), absent;
+    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
+    if (i < n && text[i] == '.')
+        for (i++; i < n && text[i] == '0'; i++) {
+        }
+    if (i < n) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    if (value < INT32_MAX) return (int32_t)value;
+    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
+    return INT32_MAX;
+}
+
+static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
+{
+    static const uint8_t types[] = { SAMPI_T_NULL,   SAMPI_T_FALSE, SAMPI_T_TRUE,  SAMPI_T_NUMBER,
+                                     SAMPI_T_STRING, SAMPI_T_ARRAY, SAMPI_T_OBJECT };
+    return types[sampi_doc(x, value)->kind];
+}
+
+/* ---- references ----
+   A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
+   Addresses count from the $id around them; only those in this text can be known. */
+
+enum { SAMPI_URI = 1024 };
+
+/* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
+static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
+{
+    int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
+    return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
+}
+
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
+{
+    size_t end = 0;
+    while (end < n && text[end] != '#') end++;
+    return end;
+}
+
+/* Replaces an address by what a reference, told without its #, means there. Returns its length; 0: it is too long, or
+   climbs (../). */
+static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
+{
+    size_t scheme = 0, path = 0, keep = 0;
+    if (n_ref == 0) return n;
+    while (scheme < n_ref && ((ref[scheme] | 32) >= 'a' && (ref[scheme] | 32) <= 'z')) scheme++;
+    for (size_t i = 0; i + 2 < n && !path; i++)
+        if (!memcmp(base + i, "://", 3)) path = i + 3;
+    while (path < n && base[path] != '/') path++;
+    if (ref[0] == '/')
+        keep = path;
+    else
+        for (size_t i = path; i < n; i++)
+            if (base[i] == '/') keep = i + 1;
+    if (scheme > 0 && scheme < n_ref && ref[scheme] == ':')
+        keep = 0;
+    else if (ref[0] == '.' || (keep == 0 && path > 0))
+        return 0;
+    if (keep + n_ref >= SAMPI_URI) return 0;
+    memcpy(base + keep, ref, n_ref);
+    return keep + n_ref;
+}
+
+/* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
+static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t node, char *out)
+{
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    size_t n = 0;
+    for (; node >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0) {
+        size_t n_id = 0;
+        int32_t id = sampi_schema_id(x, way[n_way]);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+        n = sampi_uri_join(out, n, text, sampi_uri_end(text, n_id));
+    }
+    return n;
+}
+
+/* The schema around a node that has an address of its own, or the root. */
+static SAMPI_COLD int32_t sampi_schema_resource(const sampi_schema *x, int32_t node)
+{
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
+        size_t n = 0;
+        int32_t id = sampi_schema_id(x, node);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
+        if (sampi_uri_end(text, n) > 0) break;
+    }
+    return node;
+}
+
+/* The schema with that address; -1: there is none. */
+static SAMPI_COLD int32_t sampi_schema_addressed(sampi_schema *x, const char *address, size_t n)
+{
+    char out[SAMPI_URI];
+    for (int32_t i = 0; i < x->doc.n_nodes && n; i++) {
+        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_schema_step(x, i)) continue;
+        if (sampi_schema_address(x, i, out) == n && !memcmp(out, address, n)) return i;
+    }
+    return -1;
+}
+
+/* The node that a JSON pointer leads to from another one, or -1. */
+static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node, const char *at, const char *end)
+{
+    char token[SAMPI_URI];
+    while (at < end && node >= 0) {
+        size_t n = 0;
+        int32_t index = 0;
+        bool number = true;
+        for (at++; at < end && *at != '/' && n < sizeof token; at++) {
+            token[n] = *at;
+            if (*at == '~' && at + 1 < end) token[n] = *++at == '1' ? '/' : '~';
+            number = number && token[n] >= '0' && token[n] <= '9' && index < 100000000;
+            if (number) index = index * 10 + (token[n] - '0');
+            n++;
+        }
+        if (doc->nodes[node].kind == SAMPI_JSON_ARRAY) {
+            int32_t i = number && n ? doc->nodes[node].first : -1;
+            while (i >= 0 && index-- > 0) i = doc->nodes[i].next;
+            node = i;
+        } else
+            node = sampi_json_member(doc, node, sampi_json_find(doc, token, n));
+    }
+    return node;
+}
+
+/* The schema of a resource that has this anchor: $anchor, or an $id that is only that. */
+static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
+    int32_t string = sampi_json_find(&x->doc, name, n);
+    for (int32_t i = resource; i < x->doc.n_nodes; i++) {
+        size_t n_id = 0;
+        int32_t id = sampi_schema_id(x, i);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+        bool found = n_id == n + 1 && text[0] == '#' && !memcmp(text + 1, name, n);
+        for (int k = 0; k < 2 && !found; k++) {
+            int32_t anchor = sampi_keyword(x, i, keys[k]);
+            found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
+        }
+        if (found && sampi_schema_resource(x, i) == resource) return i;
+        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
+    }
+    return -1;
+}
+
+/* What is behind the # without its percent signs; its length. */
+static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < SAMPI_URI; i++, used++) {
+        int high = i + 2 < n && text[i] == '%' ? sampi_hex_digit(text[i + 1]) : -1;
+        int low = high < 0 ? -1 : sampi_hex_digit(text[i + 2]);
+        out[used] = low < 0 ? text[i] : (char)(high * 16 + low);
+        if (low >= 0) i += 2;
+    }
+    return used;
+}
+
+/* The schema that the value of a $ref means. Found once. -1: an error. */
+static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
+{
+    char address[SAMPI_URI], place[SAMPI_URI];
+    size_t n;
+    int32_t found = x->targets[ref], resource;
+    if (found >= 0 || x->status) return x->status ? -1 : found;
+    if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
+    const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
+    size_t end = sampi_uri_end(text, n);
+    if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
+    if (end == 0)
+        resource = sampi_schema_resource(x, ref);
+    else
+        resource = sampi_schema_addressed(x, address,
+                                          sampi_uri_join(address, sampi_schema_address(x, ref, address), text, end));
+    if (resource < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+    size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
+    if (n_place > 0 && place[0] != '/')
+        found = sampi_schema_anchored(x, resource, place, n_place);
+    else
+        found = sampi_json_pointed(&x->doc, resource, place, place + n_place);
+    if (found < 0 && !x->status)
+        sampi_malformed(x, ref, "expected a reference to a schema of this text");
+    else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
+             sampi_doc(x, found)->kind > SAMPI_JSON_TRUE)
+        sampi_malformed(x, ref, "expected a reference to a schema");
+    return x->targets[ref] = x->status ? -1 : found;
+}
+
+/* ---- strings ---- */
+
+/* The shortest spelling of a code point in a JSON string: how many bytes. */
+static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
+{
+    static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
+    const char *known = c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
+    if (!known && c >= 0x20) return sampi_utf8_put(out, c);
+    out[0] = '\\';
+    if (known) return out[1] = letter[known - escaped], 2;
+    memcpy(out + 1, "u00", 3);
+    out[4] = hex[c >> 4];
+    out[5] = hex[c & 15];
+    return 6;
+}
+
+/* A text as a JSON string, with its quotes. */
+static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
+{
+    size_t n, used = 0;
+    const char *text = sampi_doc_text(x, string, &n);
+    char *out = (char *)SAMP_MALLOC(6 * n + 2);
+    if (!out) return SAMP_E_NOMEM;
+    out[used++] = '"';
+    for (const unsigned char *at = (const unsigned char *)text, *end = at + n; at < end;) {
+        uint32_t c;
+        at += sampi_utf8_get(at, end, &c);
+        used += sampi_json_spell(out + used, c);
+    }
+    out[used++] = '"';
+    sampi_node node = sampi_tree_text(x->tree, out, used);
+    SAMP_FREE(out);
+    return node;
+}
+
+/* One of the code points lo .. hi, in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const uint32_t raw[3][2] = { { 0x20, 0x21 }, { 0x23, 0x5b }, { 0x5d, 0x10ffff } };
+    sampi_node node = SAMPI_NEVER;
+    for (int i = 0; i < 3; i++) {
+        uint32_t range[1][2] = { { lo > raw[i][0] ? lo : raw[i][0], hi < raw[i][1] ? hi : raw[i][1] } };
+        if (range[0][0] <= range[0][1])
+            node = sampi_tree_alt(t, node, sampi_tree_class(t, (const uint32_t(*)[2])range, 1, false));
+    }
+    for (uint32_t c = 0; c <= 0x5c; c = c == 0x1f ? 0x22 : c == 0x22 ? 0x5c : c + 1) {
+        char out[8];
+        if (c >= lo && c <= hi) node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_json_spell(out, c)));
+    }
+    return node;
+}
+
+/* A node between quotes. */
+static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
+{
+    sampi_node quote = sampi_tree_text(t, "\"", 1);
+    return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
+}
+
+/* ---- numbers ---- */
+
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
+typedef struct sampi_decimal {
+    bool negative;
+    int32_t n, point;
+    char d[400];
+} sampi_decimal;
+
+/* The number of a node; false: it has more digits than we take (no error). */
+static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    size_t n, i = 0;
+    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    int32_t exponent = 0;
+    bool behind = false;
+    d->n = d->point = 0;
+    d->negative = text[0] == '-';
+    for (i = d->negative; i < n && (text[i] | 0x20) != 'e'; i++) {
+        if (text[i] == '.')
+            behind = true;
+        else if (d->n > 0 || text[i] != '0') {
+            if (d->n == (int32_t)sizeof d->d) return false;
+            d->d[d->n++] = text[i];
+            d->point += !behind;
+        } else
+            d->point -= behind;
+    }
+    bool minus = i + 1 < n && text[i + 1] == '-';
+    for (i++; i < n; i++)
+        if (text[i] >= '0' && text[i] <= '9' && exponent < 100000) exponent = exponent * 10 + (text[i] - '0');
+    while (d->n > 0 && d->d[d->n - 1] == '0') d->n--;
+    d->point = d->n ? d->point + (minus ? -exponent : exponent) : 0;
+    if (d->n == 0) d->negative = false;
+    return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
+}
+
+static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
+{
+    return a->negative == b->negative && a->n == b->n && a->point == b->point && !memcmp(a->d, b->d, (size_t)a->n);
+}
+
+static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    bool number = sampi_doc(x, node)->kind == SAMPI_JSON_NUMBER;
+    d->n = d->point = 0;
+    d->negative = false;
+    if (!number)
+        sampi_malformed(x, node, "expected a number");
+    else if (!sampi_decimal_read(x, node, d))
+        sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+}
+
+/* Its digits as they are written: before the point at least one, behind it as many as there must be. */
+static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
+static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first one written */
+{
+    i += d->point - sampi_decimal_whole(d);
+    return i >= 0 && i < d->n ? d->d[i] : '0';
+}
+
+static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_repeat(t, a, 0, 1);
+}
+
+/* The digits a .. b, so many times. */
+static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
+{
+    return a > b ? (sampi_node)SAMPI_NEVER
+                 : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
+}
+
+/* The digits of d from the one in place i on, or larger ones of the same number; `same` follows if they are the same,
+   `larger` if not, behind n - 1 - i digits more. */
+static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
+                                                      sampi_node same, sampi_node larger, bool any_tail)
+{
+    for (int32_t i = n; i-- > 0;) {
+        int digit = sampi_decimal_digit(d, first + i);
+        sampi_node rest = any_tail
+                              ? larger
+                              : sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', n - 1 - i, n - 1 - i), larger);
+        same = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, digit, digit, 1, 1), same),
+                              sampi_tree_seq(t, sampi_schema_digits(t, digit + 1, '9', 1, 1), rest));
+    }
+    return same;
+}
+
+/* The numbers without sign that are at least |d|, or with `strict` more. */
+static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d);
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node more = sampi_tree_seq(t, zeros, sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1), any));
+    sampi_node behind = strict ? more : any, point = sampi_tree_text(t, ".", 1);
+    behind = sampi_schema_from_digits(t, d, whole, tail, behind, any, true);
+    if (tail == 0 && !strict)
+        behind = x->fraction;
+    else
+        behind = sampi_tree_seq(t, point, behind);
+    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, x->fraction, false);
+    sampi_node longer = sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1),
+                                       sampi_schema_digits(t, '0', '9', whole, -1));
+    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
+}
+
+/* What is not in a, of a set that has no text but UTF-8. */
+static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
+{
+    return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
+}
+
+static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
+}
+
+/* The numbers from d on, or with `strict` above it. */
+static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
+    if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
+    sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
+    return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
+}
+
+/* The spellings of one number: any number of zeros at the end of its fraction. */
+static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    if (!sampi_decimal_read(x, node, &d)) return SAMP_E_RANGE;
+    char text[2 * sizeof d.d + 4];
+    size_t n = 0, whole = (size_t)sampi_decimal_whole(&d), tail = (size_t)sampi_decimal_tail(&d);
+    for (size_t i = 0; i < whole + tail; i++) {
+        if (i == whole) text[n++] = '.';
+        text[n++] = (char)sampi_decimal_digit(&d, (int32_t)i);
+    }
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
+    if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
+    number = sampi_tree_seq(t, number, zeros);
+    if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
+    return d.negative ? sampi_schema_minus(t, number) : number;
+}
+
+/* The whole numbers. Drafts before 6 do not count 1.0 among them. */
+static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+    sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
+    sampi_node whole = sampi_tree_seq(t, sign, x->digits);
+    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+}
+
+/* The whole numbers (no sign) that end in the digits w [n], and then in so many zeros. A number may be shorter than
+   that: as if zeros led it. */
+static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n, int32_t zeros)
+{
+    sampi_tree *t = x->tree;
+    int32_t lead = 0;
+    while (lead < n && w[lead] == '0') lead++;
+    sampi_node end = sampi_schema_digits(t, '0', '0', zeros, zeros), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, w, (size_t)n), end));
+    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1)
+                                 : sampi_tree_seq(t, sampi_tree_text(t, w + lead, (size_t)(n - lead)), end);
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
+}
+
+/* The fractions, with their point, that have `gap` digits, then f [n], then zeros; those at the end may be missing. */
+static SAMPI_COLD sampi_node sampi_schema_fraction_end(const sampi_schema *x, int32_t gap, const char *f, int32_t n)
+{
+    sampi_tree *t = x->tree;
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), point = sampi_tree_text(t, ".", 1), behind;
+    while (n > 0 && f[n - 1] == '0') n--;
+    if (n > 0) {
+        behind = sampi_tree_seq(t, sampi_tree_text(t, f, (size_t)n), zeros);
+        return sampi_tree_seq(t, point, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', gap, gap), behind));
+    }
+    behind = sampi_schema_digits(t, '0', '0', 1, -1);
+    if (gap) behind = sampi_tree_alt(t, behind, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 1, gap), zeros));
+    return sampi_schema_optional(t, sampi_tree_seq(t, point, behind));
+}
+
+/* The multiples of m * 10^e where m divides a power of ten, 10^k: then k digits tell, which all multiples of m below
+   10^k end in. They stand before e zeros, or end in place -e behind the point. */
+static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
+    int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
+    for (int32_t i = 0; i < d.n && m < 10000; i++) m = m * 10 + (d.d[i] - '0');
+    for (; power % m != 0 && power < 10000; k++) power *= 10;
+    if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
+    int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t end = 0; end < power; end += m) {
+        char text[8];
+        for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
+        sampi_node whole = n_whole || e > 0 ? sampi_schema_whole_end(x, text, n_whole, e > 0 ? e : 0) : x->digits;
+        sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
+        all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
+    }
+    return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
+}
+
+/* ---- sets of texts ---- */
+
+static sampi_texts sampi_texts_any(void)
+{
+    sampi_texts all = { SAMPI_NEVER, 0, SAMPI_ANY };
+    return all;
+}
+
+static sampi_texts sampi_texts_none(void)
+{
+    sampi_texts none = { SAMPI_NEVER, 0, 0 };
+    return none;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
+{
+    sampi_schema_made(x, node);
+    sampi_texts some = { node, 0, node == SAMPI_NEVER ? 0 : SAMPI_SOME };
+    return some;
+}
+
+/* Are two numbers, or two strings, the same value? */
+static SAMPI_COLD bool sampi_schema_same(const sampi_schema *x, int32_t a, int32_t b)
+{
+    sampi_decimal p, q;
+    if (sampi_doc(x, a)->text == sampi_doc(x, b)->text) return true;
+    if (sampi_doc(x, a)->kind != SAMPI_JSON_NUMBER) return false;
+    return sampi_decimal_read(x, a, &p) && sampi_decimal_read(x, b, &q) && sampi_decimal_same(&p, &q);
+}
+
+/* One value: a number or a string. */
+static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
+{
+    return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
+                                                          : sampi_schema_exactly(x, value);
+}
+
+static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return string ? x->string : x->number;
+    if (a.n == SAMPI_SOME) return a.node;
+    sampi_node node = SAMPI_NEVER;
+    for (int32_t i = 0; i < a.n && node >= 0; i++)
+        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
+    return node;
+}
+
+static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
+{
+    for (int32_t i = 0; i < list.n; i++)
+        if (sampi_schema_same(x, *sampi_ints(&x->arena, list.list + i), value)) return true;
+    return false;
+}
+
+/* The values of list a that are in list b, or with `in` false that are not. */
+static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
+{
+    sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
+        int32_t value = *sampi_ints(&x->arena, a.list + i);
+        if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
+    }
+    both.n = x->arena.n - both.list;
+    return both;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return b;
+    if (b.n == SAMPI_ANY || a.n == 0) return a;
+    if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
+    return sampi_texts_some(x,
+                            sampi_tree_and(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return a;
+    if (b.n == SAMPI_ANY || a.n == 0) return b;
+    if (a.n < 0 || b.n < 0)
+        return sampi_texts_some(
+            x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    sampi_texts either = sampi_texts_filter(x, b, a, false);
+    int32_t list = x->arena.n;
+    for (int32_t i = 0; i < a.n + either.n; i++)
+        sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
+    either.list = list;
+    either.n += a.n;
+    return either;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return sampi_texts_none();
+    if (a.n == 0) return sampi_texts_any();
+    return sampi_texts_some(
+        x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
+}
+
+/* ---- patterns and formats ---- */
+
+/* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    sampi_node node = SAMPI_NEVER;
+    for (uint32_t next = 0; next <= 0x10ffff && node >= 0;) {
+        uint32_t lo = 0x110000; /* what the ranges have from next on, up to the first hole: lo .. hi - 1 */
+        for (size_t i = 0; i < n; i++)
+            if (ranges[i][1] >= next && ranges[i][0] < lo) lo = ranges[i][0] > next ? ranges[i][0] : next;
+        uint32_t hi = lo;
+        for (bool more = true; more;) {
+            more = false;
+            for (size_t i = 0; i < n; i++)
+                if (ranges[i][0] <= hi && ranges[i][1] >= hi && hi <= 0x10ffff) hi = ranges[i][1] + 1, more = true;
+        }
+        if (negated && next < lo) node = sampi_tree_alt(t, node, sampi_schema_range(t, next, lo - 1));
+        if (!negated && lo < hi) node = sampi_tree_alt(t, node, sampi_schema_range(t, lo, hi - 1));
+        next = hi > next ? hi : 0x110000;
+    }
+    return node;
+}
+
+/* The strings that match the regular expression of a node: its text, or a member's name. */
+static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
+                                                bool search)
+{
+    samp_grammar_error error;
+    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, sampi_schema_class, &error);
+    if (inside < 0) sampi_schema_fail(x, node, inside, error.message);
+    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
+}
+
+static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
+{
+    size_t n;
+    for (int32_t i = 0; i < x->patterns.n; i += 2)
+        if (*sampi_ints(&x->patterns, i) == string) return *sampi_ints(&x->patterns, i + 1);
+    char *text = NULL; /* with a 0 behind it */
+    const char *bytes = sampi_doc_text(x, string, &n);
+    if (!(text = (char *)SAMP_MALLOC(n + 1)))
+        return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
+    memcpy(text, bytes, n);
+    text[n] = 0;
+    sampi_node found = sampi_schema_regex(x, node, text, n, true);
+    SAMP_FREE(text);
+    sampi_push(x, &x->patterns, string);
+    sampi_push(x, &x->patterns, found);
+    return found;
+}
+
+/* The names that a member of patternProperties speaks of. */
+static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
+{
+    return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
+}
+
+/* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
+   text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
+#define SAMPI_RE_DATE                                                                                                \
+    "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))"    \
+    "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
+#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_SECONDS "(\\.\\d+)?"
+#define SAMPI_RE_TIME                                                                                                \
+    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
+#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
+#define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
+#define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
+#define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
+#define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
+#define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
+#define SAMPI_RE_IPV6                                                                                                \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0")                                         \
+        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2")                        \
+            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32      \
+        "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
+#define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+#define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
+#define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
+#define SAMPI_RE_AUTHORITY                                                                                           \
+    "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
+#define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
+#define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
+#define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
+#define SAMPI_RE_URI                                                                                                 \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE                                                     \
+                    "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
+#define SAMPI_RE_DAYS   "\\d+D"
+#define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
+#define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+
+/* What a string of a known format is. An unknown one says nothing, as the standard has it. */
+static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
+{
+    static const struct {
+        const char *name, *lower, *upper; /* lower NULL: not supported */
+    } formats[] = {
+        { "date", SAMPI_RE_DATE, NULL },
+        { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
+        { "date-time", SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIME, SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIMES },
+        { "duration",
+          "P(\\d+W|(" SAMPI_RE_DAYS "|" SAMPI_RE_MONTHS "|\\d+Y(" SAMPI_RE_MONTHS ")?)(" SAMPI_RE_CLOCKS
+          ")?|" SAMPI_RE_CLOCKS ")",
+          NULL },
+        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL },
+        { "ipv4", SAMPI_RE_IPV4, NULL },
+        { "ipv6", SAMPI_RE_IPV6, NULL },
+        { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
+        { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
+        { "hostname", "[^]{1,253}", NULL },
+        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* xn-- has rules of its own */
+        { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
+        { "uri-reference",
+          SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
+                       "|(" SAMPI_RE_U("@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY,
+          "[^]*" },
+        { "json-pointer", "(/([^/~]|~[01])*)*", NULL },
+        { "relative-json-pointer", "(0|[1-9]\\d*)(#|(/([^/~]|~[01])*)*)", NULL },
+        { "regex", NULL, NULL },
+        { "uri-template", NULL, NULL },
+        { "iri", NULL, NULL },
+        { "iri-reference", NULL, NULL },
+        { "idn-email", NULL, NULL },
+        { "idn-hostname", NULL, NULL },
+    };
+    size_t n;
+    sampi_texts all = sampi_texts_any();
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, node, "expected a string"), all;
+    const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
+        const char *text = over && formats[i].upper ? formats[i].upper : formats[i].lower;
+        if (text)
+            all = sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_regex(x, node, text, strlen(text), false)),
+                                  true);
+        else
+            sampi_refuse(x, node, "this format is not supported");
+    }
+    return all;
+}
+
+/* What may follow a byte of what a regular node matches. */
+static SAMPI_COLD sampi_node sampi_schema_derive(sampi_tree *t, sampi_node n, uint8_t c)
+{
+    if (n < 0) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    switch (e.kind) {
+        case SAMPI_NODE_TEXT: {
+            char rest[4096];
+            if (sampi_bytes_at(t, e.a)[0] != c || e.b > 4096) return SAMPI_NEVER;
+            memcpy(rest, sampi_bytes_at(t, e.a) + 1, (size_t)e.b - 1);
+            return sampi_tree_text(t, rest, (size_t)e.b - 1);
+        }
+        case SAMPI_NODE_SET: return sampi_bytes_at(t, e.a)[c / 8] >> c % 8 & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
+        case SAMPI_NODE_SEQ: {
+            sampi_node a = sampi_tree_seq(t, sampi_schema_derive(t, e.a, c), e.b);
+            return sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY ? sampi_tree_alt(t, a, sampi_schema_derive(t, e.b, c))
+                                                               : a;
+        }
+        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
+        case SAMPI_NODE_REPEAT: {
+            sampi_node a = sampi_schema_derive(t, e.a, c);
+            int32_t least = e.b > 0 ? e.b - 1 : 0;
+            if (sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY) least = 0;
+            return sampi_tree_seq(t, a, sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1));
+        }
+        case SAMPI_NODE_AND: return sampi_tree_and(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
+        case SAMPI_NODE_NOT: return sampi_tree_node(t, SAMPI_NODE_NOT, sampi_schema_derive(t, e.a, c), 0, 0);
+        default: return SAMPI_NEVER;
+    }
+}
+
+/* Brackets around what may be empty. */
+static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
+                                                  const char *close)
+{
+    sampi_tree *t = x->tree;
+    sampi_node end = sampi_tree_seq(t, x->space, sampi_tree_text(t, close, 1));
+    return sampi_tree_seq(t, sampi_tree_text(t, open, 1),
+                          sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
+}
+
+/* Does a text of a regular node match another one? */
+static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+{
+    const sampi_expr e = text < 0 ? *sampi_at(x->tree, SAMPI_EMPTY) : *sampi_at(x->tree, text);
+    if (text < 0) node = text;
+    for (int32_t i = 0; i < e.b && node > SAMPI_NEVER; i++)
+        node = sampi_schema_derive(x->tree, node, sampi_bytes_at(x->tree, e.a)[i]);
+    sampi_schema_made(x, node);
+    return node > SAMPI_NEVER && (sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY);
+}
+
+/* ---- null, booleans, numbers, strings ---- */
+
+static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
+{
+    sampi_scalars s = { types & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE), sampi_texts_none(),
+                        sampi_texts_none() };
+    if (types & SAMPI_T_NUMBER) s.number = sampi_texts_any();
+    if (types & SAMPI_T_STRING) s.string = sampi_texts_any();
+    return s;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types &= b.types;
+    a.number = sampi_texts_and(x, a.number, b.number, false);
+    a.string = sampi_texts_and(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_or(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types |= b.types;
+    a.number = sampi_texts_or(x, a.number, b.number, false);
+    a.string = sampi_texts_or(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars a)
+{
+    a.types ^= SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE;
+    a.number = sampi_texts_not(x, a.number, false);
+    a.string = sampi_texts_not(x, a.string, true);
+    return a;
+}
+
+/* The set of types that a `type` keyword tells, in names or lists of them; *whole: numbers must be whole. */
+static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
+{
+    static const struct {
+        const char *name;
+        unsigned types;
+    } known[] = { { "null", SAMPI_T_NULL },     { "boolean", SAMPI_T_FALSE | SAMPI_T_TRUE },
+                  { "number", SAMPI_T_NUMBER }, { "string", SAMPI_T_STRING },
+                  { "array", SAMPI_T_ARRAY },   { "object", SAMPI_T_OBJECT } };
+    unsigned types = 0;
+    bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
+    *whole = false;
+    for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+        size_t n = 0, k = 0;
+        const char *name = sampi_doc(x, i)->kind == SAMPI_JSON_STRING ? sampi_doc_text(x, sampi_doc(x, i)->text, &n)
+                                                                      : "";
+        while (k < 6 && !(strlen(known[k].name) == n && !memcmp(name, known[k].name, n))) k++;
+        if (k < 6)
+            types |= known[k].types;
+        else if (n == 7 && !memcmp(name, "integer", n))
+            *whole = true;
+        else
+            sampi_malformed(x, i, "no type");
+        number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
+    }
+    if (number) *whole = false;
+    return types | (*whole ? SAMPI_T_NUMBER : 0);
+}
+
+/* The bounds of numbers. In draft 4 exclusiveMinimum is a boolean that belongs to minimum. */
+static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
+{
+    sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
+                                    { SAMPI_KEY_MAXIMUM, SAMPI_KEY_EXCLUSIVE_MAXIMUM } };
+    int32_t node = sampi_keyword(x, schema, keys[upper][exclusive]);
+    if (node < 0 || (exclusive && sampi_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
+    int32_t other = sampi_keyword(x, schema, keys[upper][1]);
+    if (!exclusive && other >= 0) exclusive = sampi_doc(x, other)->kind == SAMPI_JSON_TRUE;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
+    return sampi_texts_some(x, sampi_schema_except(x->tree, x->plain, sampi_schema_at_least(x, &d, !exclusive)));
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t schema)
+{
+    sampi_texts all = sampi_texts_any();
+    for (int i = 0; i < 4; i++) all = sampi_texts_and(x, all, sampi_schema_bound(x, schema, i & 1, i >> 1), false);
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
+    return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_texts all = sampi_texts_any();
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_LENGTH, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
+    if (least > most) return sampi_texts_none();
+    if (least > 0 || most < INT32_MAX) {
+        sampi_node inside = sampi_tree_repeat(x->tree, x->any, least, most < INT32_MAX ? most : -1);
+        all = sampi_texts_some(x, sampi_schema_in_quotes(x->tree, inside));
+    }
+    int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
+            format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
+    if (pattern >= 0)
+        all = sampi_texts_and(
+            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_doc(x, pattern)->text)), true);
+    if (format >= 0) all = sampi_texts_and(x, all, sampi_schema_format(x, format, over), true);
+    return all;
+}
+
+/* const, and enum; `values` is the one value, or the array of them. */
+static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
+{
+    sampi_scalars s = sampi_scalars_of(0);
+    if (!one && sampi_doc(x, values)->kind != SAMPI_JSON_ARRAY)
+        return sampi_malformed(x, values, "expected an array"), s;
+    for (int string = 0; string < 2; string++) {
+        sampi_texts *texts = string ? &s.string : &s.number;
+        texts->list = x->arena.n;
+        for (int32_t i = one ? values : sampi_doc(x, values)->first; i >= 0; i = one ? -1 : sampi_doc(x, i)->next) {
+            unsigned type = sampi_type_of(x, i);
+            s.types |= type & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE);
+            if (type != (string ? SAMPI_T_STRING : SAMPI_T_NUMBER)) continue;
+            sampi_decimal d;
+            if (!string && !sampi_decimal_read(x, i, &d))
+                sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
+            sampi_push(x, &x->arena, i);
+            texts->n++;
+        }
+    }
+    return s;
+}
+
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
+
+/* Exactly one of the schemas in an array: one and not that, or that and none before. */
+static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
+{
+    sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
+        sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
+        one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
+        any = sampi_scalars_or(x, any, wide);
+    }
+    return one;
+}
+
+/* What the keywords allow that apply other schemas in place. */
+static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    int32_t ref = sampi_keyword(x, schema, SAMPI_KEY_REF);
+    int32_t all_of = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF), any_of = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF);
+    int32_t one_of = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF), isnt = sampi_keyword(x, schema, SAMPI_KEY_NOT);
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    if (ref >= 0) all = sampi_schema_scalars(x, sampi_schema_target(x, ref), over);
+    for (int32_t i = all_of < 0 ? -1 : sampi_doc(x, all_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+        all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
+    if (any_of >= 0) {
+        sampi_scalars any = sampi_scalars_of(0);
+        for (int32_t i = sampi_doc(x, any_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any = sampi_scalars_or(x, any, sampi_schema_scalars(x, i, over));
+        all = sampi_scalars_and(x, all, any);
+    }
+    if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
+    if (isnt >= 0) all = sampi_scalars_and(x, all, sampi_scalars_not(x, sampi_schema_scalars(x, isnt, !over)));
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (condition >= 0 && (then >= 0 || otherwise >= 0)) {
+        sampi_scalars yes = sampi_schema_scalars(x, condition, over);
+        sampi_scalars no = sampi_scalars_not(x, sampi_schema_scalars(x, condition, !over));
+        if (then >= 0) yes = sampi_scalars_and(x, yes, sampi_schema_scalars(x, then, over));
+        if (otherwise >= 0) no = sampi_scalars_and(x, no, sampi_schema_scalars(x, otherwise, over));
+        all = sampi_scalars_and(x, all, sampi_scalars_or(x, yes, no));
+    }
+    return all;
+}
+
+/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
+   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema. */
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
+    if (x->status || schema < 0) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return sampi_scalars_of(0);
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), s;
+    static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
+    for (int i = 0; i < 2; i++) {
+        int32_t at = sampi_keyword(x, schema, refused[i]);
+        if (at >= 0) sampi_refuse(x, at, "not supported");
+    }
+    int32_t slot = 2 * schema + over;
+    if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
+    if (x->scalars_known[slot] == 2) return x->scalars[slot];
+    if (++x->nesting > SAMPI_SCHEMA_NESTING)
+        sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
+    x->scalars_known[slot] = 1;
+    int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
+    int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
+    bool whole = false;
+    if (type >= 0) s = sampi_scalars_of(sampi_schema_types(x, type, &whole));
+    if (whole) s.number = sampi_texts_some(x, sampi_schema_whole(x));
+    if (values >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, values, false));
+    if (value >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, value, true));
+    if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
+    if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
+    s = sampi_scalars_and(x, s, sampi_scalars_applied(x, schema, over));
+    x->nesting--;
+    x->scalars_known[slot] = 2;
+    return x->scalars[slot] = s;
+}
+
+/* ---- goals ---- */
+
+static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
+static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
+
+/* How many keywords of a schema ask something of a value. */
+static SAMPI_COLD int32_t sampi_schema_says(const sampi_schema *x, int32_t schema)
+{
+    int32_t n = 0;
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
+        int key = x->key_of[sampi_doc(x, i)->name] - 1;
+        n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
+    }
+    return n;
+}
+
+/* Adds a literal to those on the stack from `first` on: in order, once, and not if it says nothing. False: nothing
+   satisfies it. */
+static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
+    if (meant < SAMPI_EQUALS) {
+        for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
+            if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
+            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* an error */
+        }
+        int kind = sampi_doc(x, node)->kind;
+        if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
+        if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
+        if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
+        literal = sampi_literal_of(node, meant);
+    }
+    while (at < x->stack.n && *sampi_ints(&x->stack, at) < literal) at++;
+    if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
+    sampi_push(x, &x->stack, literal);
+    if (x->status) return true;
+    int32_t *place = sampi_ints(&x->stack, at);
+    memmove(place + 1, place, (size_t)(x->stack.n - 1 - at) * sizeof *place);
+    *place = literal;
+    return true;
+}
+
+static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
+{
+    uint32_t mask = (uint32_t)x->slots.n - 1, h = (uint32_t)sampi_checksum(literals, (size_t)n * sizeof *literals);
+    for (;; h++) {
+        int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
+        if (*slot < 0) return slot;
+        const sampi_goal *g = sampi_goal_at(x, *slot);
+        if (g->n == n && (n == 0 || !memcmp(sampi_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
+            return slot;
+    }
+}
+
+static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
+{
+    sampi_vec slots;
+    memset(&slots, 0, sizeof slots);
+    int32_t n = x->slots.n ? 2 * x->slots.n : 64;
+    if (!sampi_vec_add(&slots, sizeof(int32_t), n)) return false;
+    memset(slots.data, 0xff, (size_t)n * sizeof(int32_t)); /* -1 */
+    sampi_vec_free(&x->slots);
+    x->slots = slots;
+    for (int32_t i = 0; i < x->goals.n; i++) {
+        const sampi_goal *g = sampi_goal_at(x, i);
+        *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
+    }
+    return true;
+}
+
+/* The goal of the literals on the stack from `first` on, which are taken off. */
+static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
+{
+    int32_t n = x->stack.n - first;
+    x->stack.n = first;
+    if (x->status) return 0;
+    if (x->goals.n >= SAMPI_SCHEMA_GOALS)
+        return sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many combinations of schemas"), 0;
+    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
+    int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
+    if (slot && *slot >= 0) return *slot;
+    sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
+    if (!g) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), 0;
+    *slot = x->goals.n - 1;
+    g->first = x->arena.n;
+    g->n = n;
+    g->rule = -1;
+    g->possible = SAMPI_UNKNOWN;
+    for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
+    return x->goals.n - 1;
+}
+
+static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int32_t i)
+{
+    return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
+}
+
+static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n; i++) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int meant = literal & 3;
+        sampi_scalars s = meant >= SAMPI_EQUALS ? sampi_schema_values(x, literal >> 2, true)
+                                                : sampi_schema_scalars(x, literal >> 2, meant == SAMPI_ISNT);
+        all = sampi_scalars_and(x, all, meant == SAMPI_IS || meant == SAMPI_EQUALS ? s : sampi_scalars_not(x, s));
+    }
+    return all;
+}
+
+/* Which of arrays and objects a literal may allow: no less than it does. */
+static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at;
+    unsigned types = SAMPI_T_DEEP, any = 0;
+    bool whole;
+    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_DEEP : types;
+    int kind = sampi_doc(x, node)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
+        return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
+    int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
+    if (meant == SAMPI_ISNT) {
+        if (type < 0 || sampi_schema_says(x, node) != 1) return types;
+        return SAMPI_T_DEEP & ~sampi_schema_types(x, type, &whole);
+    }
+    if (type >= 0) types &= sampi_schema_types(x, type, &whole);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) any |= sampi_type_of(x, i);
+        types &= any;
+    }
+    if (types == 0 || depth == 16) return types;
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            types &= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+    for (int one = 0; one < 2; one++) {
+        if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
+        any = 0;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any |= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+        types &= any;
+    }
+    return types;
+}
+
+static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
+{
+    unsigned types = SAMPI_T_DEEP;
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
+        types &= sampi_literal_deep(x, sampi_goal_literal(x, goal, i), 0);
+    return types;
+}
+
+/* What remains of a goal for arrays or objects: see sampi_expand. */
+static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type);
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
+
+/* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
+static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
+{
+    uint8_t known = sampi_goal_at(x, goal)->possible;
+    if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
+    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* while it is asked */
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    bool possible = s.types || s.number.n || s.string.n;
+    unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
+    if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
+    if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
+    sampi_goal_at(x, goal)->possible = possible ? SAMPI_YES : SAMPI_NO;
+    return possible;
+}
+
+/* The texts of all scalars of a goal. */
+static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+{
+    sampi_tree *t = x->tree;
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    sampi_node node = sampi_tree_alt(t, sampi_texts_node(x, s.string, true), sampi_texts_node(x, s.number, false));
+    if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
+    if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
+    return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
+}
+
+/* The node of a goal: its texts themselves if they are all scalars, otherwise a rule, whose body comes later. */
+static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+{
+    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
+    if (!sampi_goal_deep(x, goal)) return sampi_goal_scalars_node(x, goal);
+    if (sampi_goal_at(x, goal)->rule < 0) {
+        int32_t rule = sampi_tree_rule(x->tree, "", 0);
+        sampi_goal_at(x, goal)->rule = rule;
+        sampi_push(x, &x->queue, goal);
+    }
+    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
+}
+
+/* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
+static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t schema)
+{
+    int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
+            items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (prefix >= 0) return prefix;
+    return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
+}
+
+/* The schema of the items behind those. */
+static SAMPI_COLD int32_t sampi_schema_rest(const sampi_schema *x, int32_t schema)
+{
+    int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+}
+
+/* ---- alternatives ----
+   Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
+   through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
+   that must not hold comes last: often it can't hold beside the atoms anyway, which is what makes the branches of a
+   oneOf exclude each other. */
+
+/* One thing asked of an array or object. */
+typedef enum sampi_atom_kind {
+    SAMPI_ATOM_GROUP,   /* the keywords of schema `node` for its parts */
+    SAMPI_ATOM_VALUE,   /* it equals value `node` */
+    SAMPI_ATOM_FORBID,  /* no member `name` */
+    SAMPI_ATOM_REQUIRE, /* a member `name` */
+    SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
+    SAMPI_ATOM_MOST,
+    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items do */
+    SAMPI_ATOM_SOME,    /* `name` items or more do */
+    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
+                          value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
+    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
+    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
+    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
+} sampi_atom_kind;
+
+typedef struct sampi_atom {
+    sampi_atom_kind kind;
+    int32_t node, name, with;
+    sampi_literal literal;
+} sampi_atom;
+
+/* What is still to be taken apart: a list, in x->todo, from its head on. */
+typedef enum sampi_todo_kind {
+    SAMPI_TODO_LITERAL, /* node: a literal */
+    SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
+    SAMPI_TODO_ONE_OF,
+    SAMPI_TODO_IF,        /* node: the schema with if, then, else */
+    SAMPI_TODO_VALUES,    /* node: an array of values */
+    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired and the like */
+} sampi_todo_kind;
+
+typedef struct sampi_todo {
+    sampi_todo_kind kind;
+    int32_t node, next;
+} sampi_todo;
+
+/* The alternatives of one goal. */
+typedef struct sampi_shapes {
+    unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
+    bool ask;      /* only whether there is one */
+    bool found;
+    int32_t first; /* its atoms in x->atoms, from there on */
+    int depth;
+    sampi_node node; /* all of them */
+} sampi_shapes;
+
+static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
+
+static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
+                                      sampi_literal literal)
+{
+    sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
+    if (!a) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    a->kind = kind;
+    a->node = node;
+    a->name = name;
+    a->with = -1;
+    a->literal = literal;
+}
+
+/* A list with one thing more in front. */
+static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
+{
+    sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
+    if (!d) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), -1;
+    d->kind = kind;
+    d->node = node;
+    d->next = next;
+    return x->todo.n - 1;
+}
+
+static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
+{
+    return sampi_todo_add(x, SAMPI_TODO_LITERAL, sampi_literal_of(node, meant), next);
+}
+
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
+static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
+
+/* One way: a literal more, or an atom more (kind >= 0), beside what is to do. */
+static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
+                                         int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    bool first = (meant & 1) == 0;
+    int32_t more = sampi_todo_literal(x, node, meant, first ? now : later);
+    sampi_expand(x, s, first ? more : now, first ? later : more);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
+                                      int32_t name, int32_t now, int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    sampi_atom_add(x, kind, node, name, 0);
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* Can a schema hold beside the atoms that there are? */
+static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
+{
+    if (x->level >= 3) return true;
+    sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    x->level++;
+    sampi_expand(x, &ask, sampi_todo_literal(x, schema, SAMPI_IS, -1), -1);
+    x->level--;
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+    return ask.found;
+}
+
+static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsigned type)
+{
+    bool whole;
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_TYPE);
+    return node < 0 || (sampi_schema_types(x, node, &whole) & type);
+}
+
+/* Has a way this atom already? Then the same schema comes again, and says nothing new. */
+static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
+                                      int32_t node)
+{
+    for (int32_t i = s->first; i < x->atoms.n; i++)
+        if (sampi_atom_at(x, i)->kind == kind && sampi_atom_at(x, i)->node == node) return true;
+    return false;
+}
+
+/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. */
+static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                      SAMPI_KEY_DEPENDENCIES };
+    int kind = sampi_doc(x, schema)->kind, at;
+    if (kind == SAMPI_JSON_FALSE) return;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (!sampi_schema_allows(x, schema, s->type)) return;
+    sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
+    if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
+    for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
+        if ((at = sampi_keyword(x, schema, dependencies[i])) >= 0)
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+                now = sampi_todo_add(x, SAMPI_TODO_DEPENDENCY, k, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ONE_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ANY_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_VALUES, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) now = sampi_todo_literal(x, at, SAMPI_EQUALS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) later = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+            now = sampi_todo_literal(x, k, SAMPI_IS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        now = sampi_todo_literal(x, at, SAMPI_IS, now);
+    sampi_expand(x, s, now, later);
+}
+
+/* The way in which some member breaks a keyword about names that are not told one by one. */
+static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+                                        int32_t now, int32_t later)
+{
+    int32_t atoms = x->atoms.n;
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    sampi_expand(x, s, now, later);
+    x->atoms.n = atoms;
+}
+
+/* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
+   not the case, so no two ways lead to the same value. */
+static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                                int32_t later)
+{
+    int32_t at, n_atoms = x->atoms.n;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, sampi_doc(x, i)->text, now, later);
+            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, sampi_doc(x, i)->text, 0);
+        }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+            int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_ISNT));
+            sampi_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
+            x->atoms.n = n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_IS));
+        }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
+    for (size_t i = 0; i < 2; i++)
+        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
+                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    x->atoms.n = n_atoms;
+}
+
+static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                               int32_t later)
+{
+    int32_t n_atoms = x->atoms.n, number = 0;
+    int32_t prefix = sampi_schema_prefix(x, schema), rest = sampi_schema_rest(x, schema), at;
+    for (int32_t i = prefix < 0 ? -1 : sampi_doc(x, prefix)->first; i >= 0; i = sampi_doc(x, i)->next, number++) {
+        sampi_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_literal_of(i, SAMPI_ISNT));
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+        x->atoms.n = n_atoms;
+    }
+    if (rest >= 0 && number == 0) {
+        sampi_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_literal_of(rest, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    } else if (rest >= 0 && sampi_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    } else if (rest >= 0)
+        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        bool counted = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
+                       sampi_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
+        sampi_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0, sampi_literal_of(at, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNIQUE_ITEMS, SAMPI_KEY_UNEVALUATED_ITEMS };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 &&
+            sampi_doc(x, at)->kind == (i ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE))
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+}
+
+/* The ways in which exactly one of the schemas does not hold: none does, or two do. */
+static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
+                                             int32_t later)
+{
+    int32_t todo = x->todo.n, none = later;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+    sampi_expand(x, s, now, none);
+    x->todo.n = todo;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
+            int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
+            sampi_way_literal(x, s, i, SAMPI_IS, both, later);
+            x->todo.n = todo;
+        }
+}
+
+/* A schema that must not hold. If it can't beside the atoms, that is all; otherwise there is a way for each keyword. */
+static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t at, todo = x->todo.n, atoms = x->atoms.n;
+    int kind = sampi_doc(x, schema)->kind;
+    if (kind == SAMPI_JSON_TRUE) return;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (s->type == SAMPI_T_OBJECT)
+        sampi_expand_isnt_object(x, s, schema, now, later);
+    else
+        sampi_expand_isnt_array(x, s, schema, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        sampi_way_literal(x, s, at, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_literal(x, s, i, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) sampi_way_literal(x, s, at, SAMPI_IS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+        sampi_expand(x, s, now, none);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) sampi_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_DIFFERS, none);
+        sampi_expand(x, s, now, none);
+    }
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    for (int otherwise = 0; otherwise < 2 && condition >= 0; otherwise++) {
+        if ((at = sampi_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
+        int32_t isnt = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+        sampi_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
+    }
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* One of the schemas, and with `only` no other. */
+static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
+                                       int32_t later)
+{
+    if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        int32_t todo = x->todo.n, others = later;
+        for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
+            if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
+        sampi_way_literal(x, s, i, SAMPI_IS, now, others);
+        x->todo.n = todo;
+    }
+}
+
+/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: no such member, or what it asks for. */
+static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
+                                               int32_t later)
+{
+    int32_t name = sampi_doc(x, node)->name, atoms = x->atoms.n;
+    sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
+    sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
+        for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+            if (sampi_doc(x, i)->kind != SAMPI_JSON_STRING)
+                sampi_malformed(x, i, "expected a name");
+            else
+                sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, sampi_doc(x, i)->text, 0);
+        }
+        sampi_expand(x, s, now, later);
+    } else
+        sampi_way_literal(x, s, node, SAMPI_IS, now, later);
+    x->atoms.n = atoms;
+}
+
+/* if, then, else. */
+static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (then < 0 && otherwise < 0) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    sampi_way_literal(x, s, condition, SAMPI_IS, then < 0 ? now : sampi_todo_literal(x, then, SAMPI_IS, now), later);
+    x->todo.n = todo;
+    sampi_way_literal(x, s, condition, SAMPI_ISNT,
+                      otherwise < 0 ? now : sampi_todo_literal(x, otherwise, SAMPI_IS, now), later);
+    x->todo.n = todo;
+}
+
+/* A value that it must equal, or must not. */
+static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
+                                          int32_t later)
+{
+    bool kind = (sampi_type_of(x, value) & s->type) != 0;
+    if (meant == SAMPI_DIFFERS && !kind)
+        sampi_expand(x, s, now, later);
+    else if (kind)
+        sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
+}
+
+/* Follows every way from here: what is to do now, then what must not hold, later. */
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+{
+    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
+    if (now < 0 && later < 0) {
+        sampi_finish(x, s);
+        return;
+    }
+    if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+    sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
+    int32_t atoms = x->atoms.n, todo = x->todo.n;
+    if (now >= 0)
+        now = d.next;
+    else
+        later = d.next;
+    switch (d.kind) {
+        case SAMPI_TODO_LITERAL:
+            if ((d.node & 3) == SAMPI_IS)
+                sampi_expand_is(x, s, d.node >> 2, now, later);
+            else if ((d.node & 3) == SAMPI_ISNT)
+                sampi_expand_isnt(x, s, d.node >> 2, now, later);
+            else
+                sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later);
+            break;
+        case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
+        case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
+        case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
+        case SAMPI_TODO_DEPENDENCY: sampi_expand_dependency(x, s, d.node, now, later); break;
+        case SAMPI_TODO_VALUES:
+            for (int32_t i = sampi_doc(x, d.node)->first; i >= 0; i = sampi_doc(x, i)->next)
+                sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
+            break;
+    }
+    x->atoms.n = atoms;
+    x->todo.n = todo;
+    s->depth--;
+}
+
+/* The literals of a goal, to do. */
+static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
+{
+    int32_t todo = x->todo.n, now = -1, later = -1;
+    for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int32_t *list = literal & 1 ? &later : &now;
+        *list = sampi_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
+    }
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+}
+
+static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
+{
+    sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
+    sampi_expand_goal(x, &s, goal);
+    return s.node;
+}
+
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type)
+{
+    if (x->level >= 8) return true;
+    sampi_shapes s = { type, true, false, x->atoms.n, 0, SAMPI_NEVER };
+    x->level++;
+    sampi_expand_goal(x, &s, goal);
+    x->level--;
+    return s.found;
+}
+
+/* ---- shapes: objects ---- */
+
+/* A name that some atom speaks of. */
+typedef struct sampi_name {
+    int32_t name; /* its string */
+    int32_t goal; /* of its value; -1: it must not be there */
+    bool required;
+} sampi_name;
+
+/* An object under construction. */
+typedef struct sampi_object {
+    sampi_shapes *shapes;
+    int32_t last;        /* atoms from shapes->first to there */
+    sampi_vec names;     /* sampi_name, in the order in which they were met */
+    sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
+    sampi_vec witnesses; /* sampi_node: members that are not listed and must be there */
+    sampi_texts allowed; /* names: propertyNames */
+    int32_t least, most;
+    bool closed; /* no other names, since it equals a value */
+} sampi_object;
+
+/* Lists a name, unless it is: x->listed tells where, while names are collected. */
+static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
+{
+    sampi_name *n = NULL;
+    if (x->listed[name] > 0)
+        n = (sampi_name *)o->names.data + (x->listed[name] - 1);
+    else {
+        n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
+        if (!n) {
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            return;
+        }
+        n->name = name;
+        n->required = false;
+        n->goal = 0;
+        x->listed[name] = o->names.n;
+    }
+    n->required |= required;
+}
+
+/* The names that a group of keywords speaks of, its patterns and its bounds. */
+static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
+{
+    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    bool list = at >= 0 &&
+                sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
+    if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
+    for (int32_t i = list ? sampi_doc(x, at)->first : -1; i >= 0; i = sampi_doc(x, i)->next)
+        if (sampi_doc(x, i)->kind == SAMPI_JSON_STRING)
+            sampi_object_name(x, o, sampi_doc(x, i)->text, true);
+        else
+            sampi_malformed(x, i, "expected a name");
+    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+        bool known = false;
+        for (int32_t k = 0; k < o->patterns.n; k++)
+            known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
+        if (!known) sampi_push(x, &o->patterns, i);
+    }
+    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
+    if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
+    if (least > o->least) o->least = least;
+    if (most < o->most) o->most = most;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
+        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+        sampi_refuse(x, at, "not supported");
+}
+
+/* All names that the atoms speak of, each once, and what they say of all members together. */
+static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
+{
+    for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
+        sampi_atom a = *sampi_atom_at(x, i);
+        if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
+        if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
+        if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
+        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
+        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
+        if (a.kind != SAMPI_ATOM_VALUE) continue;
+        o->closed = true;
+        for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
+            sampi_object_name(x, o, sampi_doc(x, k)->name, true);
+    }
+    for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
+}
+
+/* Adds to the goal on the stack what a group says of a member: of one that is listed (`name`), or of any that matches
+   the patterns whose bits are set. */
+static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
+                                         uint32_t bits, int32_t first)
+{
+    int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
+    bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
+    for (int32_t i = 0; i < o->patterns.n && possible; i++) {
+        if (!(bits >> i & 1)) continue;
+        at = sampi_json_member(&x->doc, patterns, sampi_doc(x, *sampi_ints(&o->patterns, i))->name);
+        if (at < 0) continue;
+        matched = true;
+        possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+    }
+    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
+}
+
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns; of the member that atom
+   `witness` is about, if that is not -1. -1: there can be none. */
+static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
+                                            int32_t witness)
+{
+    int32_t first = x->stack.n;
+    bool possible = true;
+    for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
+        sampi_atom a = *sampi_atom_at(x, i);
+        if (witness >= 0 && a.literal >= 0 && (i == witness || a.with == witness))
+            possible = sampi_goal_add(x, first, a.literal);
+        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
+        if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
+        if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
+        if (a.kind != SAMPI_ATOM_VALUE) continue;
+        int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
+        possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+    }
+    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    x->stack.n = first;
+    return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
+}
+
+/* Is a string of the document among the texts? */
+static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
+{
+    if (a.n == SAMPI_ANY) return true;
+    if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
+    for (int32_t i = 0; i < a.n; i++)
+        if (sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text == string) return true;
+    return false;
+}
+
+/* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
+   can't be there. */
+static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
+{
+    bool possible = true;
+    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+        sampi_name n = ((sampi_name *)o->names.data)[i];
+        uint32_t bits = 0;
+        if (o->shapes->ask && !n.required) continue;
+        for (int32_t k = 0; k < o->patterns.n; k++) {
+            sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
+            if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
+        }
+        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, -1) : -1;
+        possible = n.goal >= 0 || !n.required;
+        ((sampi_name *)o->names.data)[i] = n;
+    }
+    return possible;
+}
+
+static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
+{
+    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
+}
+
+/* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
+   number i no others. Each pattern more splits them in two. */
+static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
+                                                 uint32_t bits, int32_t witness)
+{
+    if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (i < o->patterns.n) {
+        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
+        sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
+        sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
+                                              bits | (uint32_t)1 << i, witness);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witness));
+    }
+    int32_t goal = sampi_object_goal(x, o, -1, bits, witness);
+    return goal < 0 ? (sampi_node)SAMPI_NEVER
+                    : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
+}
+
+/* The names that are not listed. */
+static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
+{
+    sampi_node listed = SAMPI_NEVER;
+    for (int32_t i = 0; i < o->names.n && listed >= 0; i++)
+        listed = sampi_tree_alt(x->tree, sampi_schema_quoted(x, ((sampi_name *)o->names.data)[i].name), listed);
+    return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
+}
+
+/* Members in the schema's order, the others behind them. `behind` [2]: what may come behind member i if none came
+   before it, and if one did. */
+static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
+                                                   sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    sampi_node more = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, other), 0, -1), behind[2];
+    behind[1] = more;
+    behind[0] = sampi_schema_optional(t, sampi_tree_seq(t, other, more));
+    for (int32_t i = n; i-- > 0;) {
+        sampi_node first = sampi_tree_seq(t, members[i].node, behind[1]);
+        sampi_node next = sampi_tree_seq(t, x->comma, members[i].node);
+        if (!members[i].required) next = sampi_schema_optional(t, next);
+        behind[0] = members[i].required ? first : sampi_tree_alt(t, first, behind[0]);
+        behind[1] = sampi_tree_seq(t, next, behind[1]);
+    }
+    return behind[0];
+}
+
+/* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
+   them. Those that must be there come behind the ones that are listed, if there is an order. */
+static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    sampi_name *names = (sampi_name *)o->names.data;
+    sampi_vec list;
+    memset(&list, 0, sizeof list);
+    int32_t n_required = 0;
+    for (int32_t i = 0; i < o->names.n + o->witnesses.n && !x->status; i++) {
+        sampi_member m = { SAMPI_NEVER, true };
+        if (i >= o->names.n)
+            m.node = *sampi_ints(&o->witnesses, i - o->names.n);
+        else {
+            if (names[i].goal < 0) continue;
+            m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
+            m.required = names[i].required;
+        }
+        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
+        if (room)
+            *room = m;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        n_required += m.required;
+    }
+    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
+    if (o->least > n_required + 1 && other != SAMPI_NEVER)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+    sampi_node inside = SAMPI_NEVER;
+    if (o->least > o->most || n_required > o->most)
+        list.n = 0;
+    else if (x->in_order && !counted)
+        inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
+    else if (list.n == 0 && other == SAMPI_NEVER)
+        inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
+    else if (list.n == 0 && !counted)
+        inside = sampi_object_in_order(x, NULL, 0, other);
+    else
+        inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
+                                    (size_t)o->least, o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX);
+    sampi_vec_free(&list);
+    return sampi_schema_bracket(x, "{", inside, "}");
+}
+
+/* The names among which one breaks the keyword of an EXISTS. */
+static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
+{
+    if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
+    if (a.name == SAMPI_KEY_PROPERTY_NAMES)
+        return sampi_texts_not(x, sampi_schema_scalars(x, a.node, true).string, true);
+    sampi_node known = SAMPI_NEVER;
+    int32_t schema = sampi_doc(x, a.node)->parent, at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_doc(x, i)->name), known);
+    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_named_pattern(x, i), known);
+    return sampi_texts_not(x, sampi_texts_some(x, known), true);
+}
+
+static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, sampi_shapes *s)
+{
+    memset(o, 0, sizeof *o);
+    o->shapes = s;
+    o->last = x->atoms.n;
+    o->most = INT32_MAX;
+    o->allowed = sampi_texts_any();
+    sampi_object_collect(x, o);
+}
+
+static SAMPI_COLD void sampi_object_end(sampi_object *o)
+{
+    sampi_vec_free(&o->names);
+    sampi_vec_free(&o->patterns);
+    sampi_vec_free(&o->witnesses);
+}
+
+/* The members that must be there and are not listed. False: there can't be one. */
+static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
+{
+    for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
+        if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_texts names = sampi_object_unlisted(x, o);
+        for (int32_t k = i; k < o->last; k++) {
+            sampi_atom a = *sampi_atom_at(x, k);
+            if (k == i || a.with == i) names = sampi_texts_and(x, names, sampi_exists_names(x, a), true);
+        }
+        sampi_node node = o->closed ? (sampi_node)SAMPI_NEVER : sampi_object_others(x, o, names, 0, 0, i);
+        if (node == SAMPI_NEVER) return false;
+        sampi_push(x, &o->witnesses, node);
+    }
+    return true;
+}
+
+/* An object of the atoms, of which none is an EXISTS. */
+static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_object o;
+    sampi_node other = SAMPI_NEVER;
+    sampi_object_begin(x, &o, s);
+    if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
+    bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
+    if (possible && s->ask) s->found = true;
+    if (possible && !s->ask) {
+        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
+        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
+    }
+    sampi_object_end(&o);
+}
+
+/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not: then it may
+   be the same as another such member. */
+static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
+{
+    int32_t i = s->first, n_atoms = x->atoms.n;
+    sampi_object o;
+    while (i < n_atoms && sampi_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
+    if (i == n_atoms) {
+        sampi_finish_object(x, s);
+        return;
+    }
+    sampi_atom a = *sampi_atom_at(x, i);
+    sampi_texts names = sampi_exists_names(x, a);
+    sampi_object_begin(x, &o, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
+    for (int32_t k = 0; k < o.names.n && sampi_schema_step(x, a.node); k++) {
+        int32_t name = ((sampi_name *)o.names.data)[k].name;
+        if (!sampi_texts_have(x, names, name)) continue;
+        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
+        if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
+        sampi_finish_objects(x, s);
+        x->atoms.n = n_atoms;
+    }
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
+    sampi_finish_objects(x, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
+    for (int32_t k = s->first; k < i && sampi_schema_step(x, a.node); k++) {
+        if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_atom_at(x, i)->with = k;
+        sampi_finish_objects(x, s);
+    }
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
+    sampi_atom_at(x, i)->with = -1;
+    sampi_object_end(&o);
+}
+
+/* ---- shapes: arrays ---- */
+
+/* An array under construction. */
+typedef struct sampi_array {
+    sampi_shapes *shapes;
+    int32_t last;     /* atoms from shapes->first to there */
+    int32_t n_prefix; /* items with a goal of their own */
+    int32_t least, most;
+    int32_t some_least, some_most; /* so many items satisfy `some` */
+    sampi_literal some;            /* -1: nothing */
+    int32_t unique;                /* the node of uniqueItems; -1: none */
+} sampi_array;
+
+static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal some, int32_t least,
+                                        int32_t most)
+{
+    if (a->some >= 0 && a->some != some) sampi_refuse(x, some >> 2, "more than one contains at once");
+    a->some = some;
+    if (least > a->some_least) a->some_least = least;
+    if (most < a->some_most) a->some_most = most;
+}
+
+static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
+{
+    int32_t prefix = sampi_schema_prefix(x, schema), at;
+    if (prefix >= 0 && sampi_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_doc(x, prefix)->n;
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
+    if (least > a->least) a->least = least;
+    if (most < a->most) a->most = most;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        a->unique = at;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        least = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
+                    ? 1
+                    : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
+        most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
+        sampi_array_some(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
+        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+        sampi_refuse(x, at, "not supported");
+}
+
+/* The goal of item i (n_prefix: of all behind those), with one literal more if `also` is not -1; -1: there can be
+   none. */
+static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, sampi_literal also)
+{
+    int32_t first = x->stack.n;
+    bool possible = also < 0 || sampi_goal_add(x, first, also);
+    for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
+        sampi_atom atom = *sampi_atom_at(x, k);
+        if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
+            possible = sampi_goal_add(x, first, atom.literal);
+        if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
+        bool value = atom.kind == SAMPI_ATOM_VALUE;
+        int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
+                at = prefix < 0 ? -1 : sampi_doc(x, prefix)->first;
+        for (int32_t number = 0; at >= 0 && number < i; number++) at = sampi_doc(x, at)->next;
+        if (value)
+            possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+        else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
+            possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+    }
+    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    x->stack.n = first;
+    return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
+}
+
+static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
+{
+    for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
+        sampi_atom atom = *sampi_atom_at(x, i);
+        if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
+        if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
+        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_some(x, a, atom.literal, atom.name, INT32_MAX);
+        if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
+        if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
+        if (atom.kind != SAMPI_ATOM_VALUE) continue;
+        int32_t n = sampi_doc(x, atom.node)->n;
+        if (n > a->n_prefix) a->n_prefix = n;
+        if (n > a->least) a->least = n;
+        if (n < a->most) a->most = n;
+    }
+    if (a->some_least > a->least) a->least = a->some_least;
+    if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
+        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
+    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
+        if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
+}
+
+/* uniqueItems, where every item is one of a few values: members in any order, none twice. */
+static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+{
+    sampi_node node = SAMPI_NEVER;
+    sampi_vec list;
+    memset(&list, 0, sizeof list);
+    int32_t goal = a->n_prefix || a->some >= 0 ? -1 : sampi_array_goal(x, a, 0, -1);
+    sampi_scalars s = sampi_scalars_of(0);
+    if (goal >= 0) s = sampi_goal_scalars(x, goal);
+    if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
+        return sampi_refuse(x, a->unique, "only where all items are of an enum"), node;
+    static const char *const words[3] = { "null", "false", "true" };
+    for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
+        if (i < 3 && !(s.types >> i & 1)) continue;
+        int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
+        sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
+                                 : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
+                           false };
+        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
+        if (room)
+            *room = m;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    }
+    if (a->least <= list.n)
+        node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,
+                                  (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
+    sampi_vec_free(&list);
+    return node;
+}
+
+/* Items of which any number of others may lie around those that satisfy `some`; commas before them. */
+static SAMPI_COLD sampi_node sampi_array_tail(sampi_schema *x, const sampi_array *a, int32_t found)
+{
+    sampi_tree *t = x->tree;
+    bool bounded = a->some_most < INT32_MAX;
+    int32_t with = sampi_array_goal(x, a, a->n_prefix, a->some);
+    int32_t without = sampi_array_goal(x, a, a->n_prefix, bounded ? a->some ^ 1 : -1);
+    int32_t least = found < a->some_least ? a->some_least - found : 0, most = bounded ? a->some_most - found : -1;
+    sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, x->comma, sampi_goal_node(x, with));
+    sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
+                                   : sampi_tree_seq(t, x->comma, sampi_goal_node(x, without));
+    sampi_node others = sampi_tree_repeat(t, other, 0, -1);
+    return sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, others, one), least, most), others);
+}
+
+/* Items of which a number satisfies `some`: from the last one on, what may follow when i items are there, of which
+   `found` satisfied it. Without a bound on those, more than enough are as good as enough. */
+static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+{
+    sampi_tree *t = x->tree;
+    bool bounded = a->some_most < INT32_MAX;
+    int32_t n = bounded ? a->some_most : a->some_least, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    if (a->most == 0) return SAMPI_EMPTY;
+    if (a->most < INT32_MAX) last = a->most;
+    if (last == 0) last = 1; /* the first one has no comma */
+    if ((int64_t)(last + 1) * (n + 1) > 4096)
+        return sampi_refuse(x, a->some >> 2, "contains with so many items"), SAMPI_NEVER;
+    int32_t first = x->stack.n;
+    for (int32_t found = 0; found <= n; found++)
+        sampi_push(x, &x->stack,
+                   a->most < INT32_MAX ? (found >= a->some_least ? SAMPI_EMPTY : SAMPI_NEVER)
+                                       : sampi_array_tail(x, a, found));
+    for (int32_t i = last; i-- > 0 && !x->status;) {
+        int32_t with = sampi_array_goal(x, a, i, a->some),
+                without = sampi_array_goal(x, a, i, bounded ? a->some ^ 1 : -1);
+        sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
+        sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, before, sampi_goal_node(x, with));
+        sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
+                                       : sampi_tree_seq(t, before, sampi_goal_node(x, without));
+        for (int32_t found = 0; found <= n && !x->status;
+             found++) { /* ascending: what is behind `found` is still of item i + 1 */
+            sampi_node *place = sampi_ints(&x->stack, first + found);
+            sampi_node more = found < n ? place[1] : bounded ? (sampi_node)SAMPI_NEVER : place[0];
+            sampi_node node = sampi_tree_alt(t, sampi_tree_seq(t, one, more), sampi_tree_seq(t, other, place[0]));
+            *place = i >= a->least && found >= a->some_least ? sampi_tree_alt(t, SAMPI_EMPTY, node) : node;
+        }
+    }
+    sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    x->stack.n = first;
+    return node;
+}
+
+/* Items without such a count: those with goals of their own, then the others. */
+static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
+{
+    sampi_tree *t = x->tree;
+    int32_t n = a->n_prefix < a->most ? a->n_prefix : a->most, most = a->most < INT32_MAX ? a->most - n : -1;
+    if (a->most == 0) return SAMPI_EMPTY;
+    sampi_node behind = SAMPI_EMPTY, rest = SAMPI_NEVER;
+    if (most != 0) {
+        int32_t least = a->least > n ? a->least - n : 0;
+        rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
+        if (n == 0) { /* the first one has no comma */
+            behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
+                                       most < 0 ? -1 : most - 1);
+            rest = sampi_tree_seq(t, rest, behind);
+            return least ? rest : sampi_schema_optional(t, rest);
+        }
+        behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least, most);
+    }
+    for (int32_t i = n; i-- > 0 && !x->status;) {
+        behind = sampi_tree_seq(t, sampi_goal_node(x, sampi_array_goal(x, a, i, -1)), behind);
+        if (i) behind = sampi_tree_seq(t, x->comma, behind);
+        if (i >= a->least) behind = sampi_schema_optional(t, behind);
+    }
+    return behind;
+}
+
+/* An array of the atoms. */
+static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, 0, INT32_MAX, -1, -1 };
+    sampi_array_collect(x, &a);
+    if (x->status || a.least > a.most || a.some_least > a.some_most) return;
+    if (s->ask) {
+        s->found = true;
+        return;
+    }
+    bool counts = a.some >= 0 && (a.some_least > 0 || a.some_most < INT32_MAX);
+    sampi_node inside;
+    if (a.unique >= 0 && a.most > 1)
+        inside = sampi_array_unique(x, &a);
+    else
+        inside = counts ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
+    s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
+}
+
+/* The end of a way: its atoms make one shape, or contradict each other. */
+static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
+{
+    int32_t refused = -1;
+    for (int32_t i = s->first; i < x->atoms.n; i++)
+        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
+    if (refused >= 0 && !s->ask) { /* that counts only if the rest is possible */
+        sampi_shapes ask = *s;
+        ask.ask = true;
+        if (s->type == SAMPI_T_OBJECT)
+            sampi_finish_objects(x, &ask);
+        else
+            sampi_finish_array(x, &ask);
+        if (ask.found) sampi_refuse(x, refused, "not supported where it must not hold");
+        return;
+    }
+    if (s->type == SAMPI_T_OBJECT)
+        sampi_finish_objects(x, s);
+    else
+        sampi_finish_array(x, s);
+}
+
+/* ---- the whole ---- */
+
+/* The words of `options`, see samp_grammar_init. */
+static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
+{
+    static const char *const known[3] = { "ordered", "compact", "spaced" };
+    bool set[3] = { false, false, false };
+    for (const char *at = options ? options : ""; *at;) {
+        size_t n = strcspn(at, " "), i = 0;
+        while (i < 3 && !(strlen(known[i]) == n && !memcmp(known[i], at, n))) i++;
+        if (n && i == 3)
+            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: expected ordered, compact or spaced");
+        if (n) set[i] = true;
+        at += n + (at[n] == ' ');
+    }
+    if (set[1] && set[2])
+        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact and spaced exclude each other");
+    sampi_tree *t = x->tree;
+    sampi_node any = SAMPI_EMPTY, behind = SAMPI_EMPTY;
+    static const uint32_t spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
+    if (!set[1] && !set[2]) any = behind = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, -1);
+    if (set[2]) behind = sampi_tree_text(t, " ", 1);
+    x->in_order = set[0];
+    x->space = any;
+    x->comma = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ",", 1), behind));
+    x->colon = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ":", 1), behind));
+    return SAMP_OK;
+}
+
+/* The nodes that every schema needs. */
+static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    static const char any[] =
+        "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
+        "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
+                      fraction[] = "(\\.\\d+)?";
+    x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
+    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
+    x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
+    x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
+    x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
+    x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
+    x->character = sampi_schema_range(t, 0, 0x10ffff);
+    x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
+    const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
+}
+
+/* What the document has of the keywords, and which draft it follows. */
+static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
+{
+    static const char *const names[] = {
+#define SAMPI_SCHEMA_NAME(key, name) name,
+        SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
+#undef SAMPI_SCHEMA_NAME
+    };
+    size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
+    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes +
+                  n_strings * (sizeof *x->listed + 1);
+    x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
+    if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
+    x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
+    x->listed = x->targets + n_nodes;
+    x->scalars_known = (uint8_t *)(x->listed + n_strings);
+    x->key_of = x->scalars_known + 2 * n_nodes;
+    memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
+    memset(x->listed, 0, n_strings * sizeof *x->listed + 2 * n_nodes + n_strings);
+    for (int i = 0; i < SAMPI_KEY_LAST; i++) {
+        x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
+        if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
+    }
+    x->draft = 8;
+    int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
+    const char *text = "";
+    if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
+        text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
+    for (size_t i = 0; i + 8 <= n; i++) {
+        if (memcmp(text + i, "draft-0", 7)) continue;
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        x->draft = text[i + 7] - '0';
+    }
+    /* What a draft does not know yet is no keyword. */
+    static const struct {
+        sampi_schema_key key;
+        int draft;
+    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    return x->status;
+}
+
+/* The bodies of all rules; each may ask for more. */
+static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
+{
+    for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
+        int32_t goal = *sampi_ints(&x->queue, i);
+        unsigned deep = sampi_goal_deep(x, goal);
+        sampi_node body = sampi_goal_scalars_node(x, goal);
+        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
+        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
+        sampi_schema_made(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+    }
+}
+
+static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
+{
+    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena, &x->stack, &x->atoms, &x->todo, &x->queue, &x->patterns };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    SAMP_FREE(x->scalars);
+    sampi_json_free(&x->doc);
+}
+
+/* The texts that are instances of a JSON schema, into the tree; `options` as samp_grammar_init's root. A status, and
+   *error, if it is none, or can't be expressed. */
+static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                               samp_grammar_error *error)
+{
+    sampi_schema x;
+    memset(&x, 0, sizeof x);
+    memset(error, 0, sizeof *error);
+    x.tree = tree;
+    x.steps = SAMPI_SCHEMA_STEPS;
+    int status = sampi_json_read(&x.doc, text, strlen(text), error);
+    if (!status) status = sampi_schema_options(&x, options);
+    if (!status) status = sampi_schema_prepare(&x);
+    sampi_node root = status;
+    if (!status) {
+        sampi_schema_constants(&x);
+        int32_t first = x.stack.n;
+        bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
+        int32_t goal = sampi_goal_taken(&x, first);
+        root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
+        sampi_schema_rules(&x);
+        sampi_schema_made(&x, root);
+        if (x.status) root = x.status;
+    }
+    sampi_schema_free(&x);
+    return root;
+}
+#endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 
