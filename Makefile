@@ -113,7 +113,7 @@ test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/math_matrix.sh $(B)/math
 
 # The tests that play a part in make test, in full.
-FULL := test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
+FULL := test_reference test_fast test_batch omp/test_batch omp_clang/test_batch test_operator test_kv test_state test_chain
 test-full: $(FULL:%=$(B)/%.full)
 
 $(B)/%.full: $(B)/%

@@ -12228,7 +12228,6 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 #endif /* SAMPLING_LLAMA_DECLARED */
 
-
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
@@ -12319,13 +12318,6 @@ typedef struct sampi_list {
     sampi_node separator, other;
     int32_t least, most; /* most: INT32_MAX = no bound */
 } sampi_list;
-
-/* Nodes that the readers of texts make only in part. */
-#ifdef __GNUC__
-#define SAMPI_SPARE static __attribute__((unused))
-#else
-#define SAMPI_SPARE static
-#endif
 
 /* An array that grows. Its elements move when it does, so they are told by number. */
 typedef struct sampi_vec {
@@ -12530,18 +12522,6 @@ static void sampi_tree_free(sampi_tree *t)
     sampi_vec_free(&t->slots);
 }
 
-SAMPI_SPARE sampi_node sampi_tree_empty(sampi_tree *t)
-{
-    (void)t;
-    return SAMPI_EMPTY;
-}
-
-SAMPI_SPARE sampi_node sampi_tree_never(sampi_tree *t)
-{
-    (void)t;
-    return SAMPI_NEVER;
-}
-
 /* These bytes [n]. */
 static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
 {
@@ -12676,18 +12656,11 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return node;
 }
 
-/* Every text of valid UTF-8 that a does not match. */
-SAMPI_SPARE sampi_node sampi_tree_not(sampi_tree *t, sampi_node a)
-{
-    sampi_node not_a = a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0);
-    return sampi_tree_and(t, not_a, sampi_tree_repeat(t, sampi_tree_class(t, NULL, 0, true), 0, -1));
-}
-
 /* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
    member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
    `most` (SIZE_MAX: any number). The members are copied. */
-SAMPI_SPARE sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                          sampi_node other, size_t least, size_t most)
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
 {
     if (separator < 0 || other < 0) return separator < 0 ? separator : other;
     for (size_t i = 0; i < n; i++)
