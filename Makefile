@@ -132,7 +132,7 @@ $(B)/%.checked: $(B)/%
 	@echo "== $* (sanitizers)"
 	@touch $@
 
-VALGRIND_LONG := test_operator test_math test_reference test_stats
+VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats
 
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
