@@ -3093,15 +3093,15 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
-   have spoiled more than is seen here. Some ten microseconds a set. */
-static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+/* May sets be used at all? Only if each that this CPU has gives what it must: a flag that spoils one may have spoiled
+   more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
-        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+        const sampi_kernels *k = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(k->name) && (sampi_try(k) != SAMPI_TRIED || !sampi_sees_nan(k))) return false;
     }
-    return sampi_cpu_has(k->name);
+    return true;
 }
 
 /* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
@@ -3110,8 +3110,9 @@ static const sampi_kernels *sampi_chosen;
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
 {
     const sampi_kernels *best = &SAMPI_REFUSED;
-    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
-        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    bool sound = sampi_all_sound();
+    for (int i = 0; i < SAMPI_N_KERNELS && sound; i++)
+        if (sampi_cpu_has(SAMPI_KERNEL_TABLE[i].name)) best = &SAMPI_KERNEL_TABLE[i];
     SAMPI_STORE(&sampi_chosen, best);
     return best;
 }
@@ -3130,8 +3131,9 @@ SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; 
 
 SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
+    if (!sampi_all_sound()) return NULL;
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_cpu_has(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
@@ -3143,7 +3145,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_cpu_has(name) || !sampi_all_sound()) continue;
         SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
@@ -12358,6 +12360,19 @@ static void sampi_vec_free(sampi_vec *vec)
     memset(vec, 0, sizeof *vec);
 }
 
+/* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
+static bool sampi_slots_renew(sampi_vec *slots)
+{
+    sampi_vec more;
+    memset(&more, 0, sizeof more);
+    int32_t n = slots->n ? 2 * slots->n : 64;
+    if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
+    memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
+    sampi_vec_free(slots);
+    *slots = more;
+    return true;
+}
+
 static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
 static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
@@ -12393,16 +12408,10 @@ static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int
     return &slots[i];
 }
 
-/* Twice as many slots, at least 64, and all nodes in them. */
+/* More slots, and all nodes in them. */
 static bool sampi_tree_rehash(sampi_tree *t)
 {
-    sampi_vec slots;
-    memset(&slots, 0, sizeof slots);
-    int32_t n = t->slots.n ? 2 * t->slots.n : 64;
-    if (!sampi_vec_add(&slots, sizeof(sampi_node), n)) return false;
-    memset(slots.data, 0xff, (size_t)n * sizeof(sampi_node)); /* -1 */
-    sampi_vec_free(&t->slots);
-    t->slots = slots;
+    if (!sampi_slots_renew(&t->slots)) return false;
     for (sampi_node i = 0; i < t->nodes.n; i++) {
         const sampi_expr *e = sampi_at(t, i);
         *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
@@ -12904,22 +12913,38 @@ static int sampi_expected(sampi_reader *r, const char *at, int status, const cha
     return status;
 }
 
+/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
+static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (s >= end) return 0;
+    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n == 0 || (size_t)(end - s) < n) return 0;
+    *c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
 /* One code point of UTF-8, which must be valid; it moves on. Or a status. */
 static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
 {
-    static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-    const uint8_t *p = (const uint8_t *)r->at;
-    int n = *p < 0x80 ? 1 : *p < 0xc0 ? 0 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : *p < 0xf8 ? 4 : 0;
     if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
-    uint32_t c = n > 1 ? *p & (0x7fu >> n) : *p;
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80) n = 0;
-        c = c << 6 | (p[i] & 0x3fu);
-    }
-    if (n == 0 || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
-        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    uint32_t c, n = sampi_utf8_get((const uint8_t *)r->at, (const uint8_t *)r->end, &c);
+    if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
     r->at += n;
     return (int32_t)c;
+}
+
+/* 0 .. 15, or -1. */
+static int sampi_hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
 }
 
 /* n hexadecimal digits. */
@@ -12927,11 +12952,9 @@ static int64_t sampi_read_hex(sampi_reader *r, int n)
 {
     uint32_t x = 0;
     for (int i = 0; i < n; i++, r->at++) {
-        char c = *r->at;
-        uint32_t digit = c >= '0' && c <= '9' ? (uint32_t)(c - '0') : ((uint32_t)c | 32) - 'a' + 10;
-        if (digit > 15 || (digit > 9 && (((uint32_t)c | 32) < 'a')))
-            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
-        x = x << 4 | digit;
+        int digit = sampi_hex_digit(*r->at);
+        if (digit < 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        x = x << 4 | (uint32_t)digit;
     }
     return x;
 }
@@ -15555,29 +15578,6 @@ static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
     return n;
 }
 
-/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
-static SAMPI_COLD uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
-{
-    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    if (s >= end) return 0;
-    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
-    if (n == 0 || (size_t)(end - s) < n) return 0;
-    *c = n == 1 ? *s : *s & (0x7fu >> n);
-    for (uint32_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-        *c = *c << 6 | (s[i] & 0x3f);
-    }
-    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
-}
-
-static SAMPI_COLD int sampi_hex_digit(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-}
-
 /* The four digits behind \u. */
 static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
 {
@@ -17088,13 +17088,7 @@ static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t 
 
 static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
 {
-    sampi_vec slots;
-    memset(&slots, 0, sizeof slots);
-    int32_t n = x->slots.n ? 2 * x->slots.n : 64;
-    if (!sampi_vec_add(&slots, sizeof(int32_t), n)) return false;
-    memset(slots.data, 0xff, (size_t)n * sizeof(int32_t)); /* -1 */
-    sampi_vec_free(&x->slots);
-    x->slots = slots;
+    if (!sampi_slots_renew(&x->slots)) return false;
     for (int32_t i = 0; i < x->goals.n; i++) {
         const sampi_goal *g = sampi_goal_at(x, i);
         *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
