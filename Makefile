@@ -405,7 +405,7 @@ bench-watch:
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	@./$< $(B)/llama3.bin $(ARGS)
 
-$(B)/bench_grammar: bench/bench_grammar.c tests/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/bench_grammar.c tests/json_gbnf.h tests/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
 $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)

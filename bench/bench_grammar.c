@@ -10,21 +10,14 @@
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
+#include "../tests/json_gbnf.h"
 #include "../tests/source.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-static const char JSON[] =
-    "root   ::= object\n"
-    "value  ::= object | array | string | number | (\"true\" | \"false\" | \"null\") ws\n"
-    "object ::= \"{\" ws ( string \":\" ws value (\",\" ws string \":\" ws value)* )? \"}\" ws\n"
-    "array  ::= \"[\" ws ( value (\",\" ws value)* )? \"]\" ws\n"
-    "string ::= \"\\\"\" ( [^\"\\\\\\x7F\\x00-\\x1F] | \"\\\\\" ([\"\\\\bfnrt] | \"u\" [0-9a-fA-F]{4}) )* \"\\\"\" "
-    "ws\n"
-    "number ::= (\"-\"? ([0-9] | [1-9] [0-9]{0,15})) (\".\" [0-9]+)? ([eE] [-+]? [0-9] [1-9]{0,15})? ws\n"
-    "ws ::= | \" \" | \"\\n\" [ \\t]{0,20}\n";
+static const char JSON[] = JSON_GBNF;
 
 enum { MAX_VOCAB = 300000, MAX_MASKS = 100000 };
 static const uint8_t *piece[MAX_VOCAB];

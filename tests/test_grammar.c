@@ -6,6 +6,7 @@
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
+#include "json_gbnf.h"
 #include "test.h"
 
 /* Every text of valid UTF-8 that a does not match. */
@@ -149,15 +150,7 @@ static void check_texts(samp_grammar_kind kind, const char *grammar, const char 
 #define TEXTS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define NONE       ((const char *const[]){ NULL })
 
-static const char json_gbnf[] =
-    "root   ::= object\n"
-    "value  ::= object | array | string | number | (\"true\" | \"false\" | \"null\") ws\n"
-    "object ::= \"{\" ws ( string \":\" ws value (\",\" ws string \":\" ws value)* )? \"}\" ws\n"
-    "array  ::= \"[\" ws ( value (\",\" ws value)* )? \"]\" ws\n"
-    "string ::= \"\\\"\" ( [^\"\\\\\\x7F\\x00-\\x1F] | \"\\\\\" ([\"\\\\bfnrt] | \"u\" [0-9a-fA-F]{4}) )* \"\\\"\" "
-    "ws\n"
-    "number ::= (\"-\"? ([0-9] | [1-9] [0-9]{0,15})) (\".\" [0-9]+)? ([eE] [-+]? [0-9] [1-9]{0,15})? ws\n"
-    "ws ::= | \" \" | \"\\n\" [ \\t]{0,20}\n";
+static const char json_gbnf[] = JSON_GBNF;
 
 static void test_json(void **state)
 {

@@ -25,6 +25,7 @@
 #include "../../sampling.h"
 
 #include "../floats.h"
+#include "../json_gbnf.h"
 #include "../source.h"
 #include "llama_peer.h"
 
