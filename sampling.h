@@ -48,6 +48,8 @@
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
+       >>grammar                                                       what a text may be, and which tokens continue it
+       >>json  >>schema                                                JSON; its schemas as grammars
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
@@ -60,6 +62,7 @@
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
+       SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
@@ -993,6 +996,112 @@ SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
+#ifdef SAMPLING_GRAMMAR
+#define SAMPLING_GRAMMAR_DECLARED
+/* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
+
+/* What a grammar is written in. */
+typedef enum samp_grammar_kind {
+    SAMP_GRAMMAR_GBNF = 0,        /* llama.cpp's */
+    SAMP_GRAMMAR_JSON_SCHEMA = 1, /* a JSON schema, of which the text must be an instance */
+    SAMP_GRAMMAR_REGEX = 2        /* a regular expression, which the whole text must match */
+} samp_grammar_kind;
+
+/* Why a text is no grammar. */
+typedef struct samp_grammar_error {
+    int status;          /* SAMP_OK if there is none */
+    size_t line, column; /* from 1; columns are bytes */
+    char message[160];   /* what was expected */
+} samp_grammar_error;
+
+typedef struct samp_grammar samp_grammar;
+
+/* samp_grammar_init -- read a grammar.
+     text     ends with 0; a regular expression has at most 8192 bytes, a class 4096 ranges. GBNF is as llama.cpp
+              reads it (its grammars/README.md): names, literals, classes, groups, * + ? {m,n}, tokens <[id]> and
+              <text>, ! before them; a rule may recur in any place.
+              Regular expressions are ECMA-262's without lookaround, \b, \p and backreferences.
+              JSON schemas follow 2020-12, or draft 4, 6 or 7 if $schema says so. No text is taken that is no instance:
+              what can't be expressed is refused by its place ("/properties/a/not: ..."): uniqueItems (but of an enum),
+              multipleOf of what divides no power of ten, unevaluated*, $dynamicRef, schemas of other files, the
+              formats regex, uri-template, iri, iri-reference, idn-email and idn-hostname. A format that the standard
+              does not know says nothing. Of an instance's spellings these are taken: a number with bounds, of an enum
+              or a whole one has no exponent; a string with a pattern, a format or of an enum, and a name beside others
+              that are listed, has the shortest escape of each character, \u00xx in small letters. Names that are not
+              listed may come twice.
+     root     of GBNF, the rule to begin with; NULL: "root". Of a JSON schema, words: "ordered" (members come in the
+              order of the schema, others behind them; NULL: in any), "compact" (no space between tokens) or "spaced"
+              (one behind each comma and colon; NULL: any space, but none around the whole)
+     Returns  the grammar; NULL on error. *error (may be NULL): SAMP_OK, or SAMP_E_FORMAT and where the text is wrong;
+              SAMP_E_UNSUPPORTED: what no matcher here can say; SAMP_E_RANGE: too large, or too deep; SAMP_E_NULL;
+              SAMP_E_NOMEM.
+     Threads  a grammar never changes: any number of samplers may use it at once. It must outlive them.
+     Free     with samp_grammar_free; NULL is fine. */
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error);
+SAMP_API void samp_grammar_free(samp_grammar *grammar);
+
+/* A vocabulary made ready for grammars: its tokens as a trie. */
+typedef struct samp_vocab_index samp_vocab_index;
+
+/* samp_vocab_index_init -- make it, once for all grammars.
+     vocab    borrowed; must outlive the index. A token has at most 1023 bytes, all together at most 2^22 nodes in
+              the trie.
+     Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
+              SAMP_E_NOMEM.
+     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
+     Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
+   samp_vocab_index_free -- NULL is fine. */
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index);
+
+/* samp_vocab_index_save -- the index as bytes [samp_vocab_index_size]. SAMP_OK, SAMP_E_NULL, SAMP_E_WORKSPACE (size).
+   samp_vocab_index_map -- an index that reads such bytes where they are (a mapped file, say): they must outlive it.
+     bytes    [size] aligned to 4; all of them, and of the same vocabulary
+     Returns  as samp_vocab_index_init; SAMP_E_FORMAT: other bytes, or of a vocabulary of another size. */
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index);
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size);
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status);
+
+/* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
+     Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
+              that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
+              without bytes are masked, unless the grammar has them by name.
+     Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
+     Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
+     Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
+     Returns  a sampler that carries SAMP_E_NULL (vocab, grammar), or SAMP_E_RANGE (grammar: it has the text of a token
+              that is not one). Applying: SAMP_E_EMPTY if nothing is left, SAMP_E_FULL beyond the limits below.
+     Memory   grows with what is met, also while sampling (SAMP_E_NOMEM): states of the grammar, and a mask for each.
+              index and grammar are borrowed.
+     Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
+              states, with what depends on the stack left open). */
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
+
+/* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
+   how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
+   first, and made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL,
+   SAMP_E_RANGE, SAMP_E_UNSUPPORTED (not a grammar's sampler). */
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps);
+
+/* samp_grammar_mask -- the tokens that may follow, as samp_logits.mask has them: bits [(n_vocab + 31) / 32].
+     Returns  SAMP_OK, also if there are none; SAMP_E_NULL, SAMP_E_UNSUPPORTED (not a grammar's sampler), SAMP_E_FULL,
+              SAMP_E_NOMEM.   After an error bits are not valid.
+   samp_grammar_is_complete -- 1: the text is one of the grammar's; 0: it is only the beginning of one; or a status.
+   samp_grammar_forced -- how many bytes must follow, whatever comes, up to 4096; those that fit are in bytes [size]
+     (may be NULL if size is 0). Whole characters only. To sample them would be a waste: tokenise and accept them. */
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits);
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s);
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size);
+
+/* samp_grammar_sample -- sample as llama.cpp's programs do: the chain, which has no grammar, draws; only if the grammar
+   does not allow that token, it draws once more from what is allowed. Chain and grammar accept the token.
+     Returns  as samp_sample; an error of the second draw leaves the first one counted.
+     Draws    under MT19937 llama.cpp's tokens. For the distribution under the grammar, put it into the chain. */
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab);
+#endif /* SAMPLING_GRAMMAR */
+
 #ifdef __cplusplus
 }
 #endif
@@ -1003,6 +1112,10 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif
 #if defined(SAMPLING_LLAMA) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_LLAMA_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_LLAMA before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) &&                \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_GRAMMAR before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -3040,15 +3153,15 @@ static SAMPI_COLD uint64_t sampi_try(const sampi_kernels *k)
     return hash;
 }
 
-/* Can a set be used? Only if this CPU has it, and each set that it has gives what it must: a flag that spoils one may
-   have spoiled more than is seen here. Some ten microseconds a set. */
-static SAMPI_COLD bool sampi_works(const sampi_kernels *k)
+/* May sets be used at all? Only if each that this CPU has gives what it must: a flag that spoils one may have spoiled
+   more than is seen here. Some ten microseconds a set. */
+static SAMPI_COLD bool sampi_all_sound(void)
 {
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        const sampi_kernels *any = &SAMPI_KERNEL_TABLE[i];
-        if (sampi_cpu_has(any->name) && (sampi_try(any) != SAMPI_TRIED || !sampi_sees_nan(any))) return false;
+        const sampi_kernels *k = &SAMPI_KERNEL_TABLE[i];
+        if (sampi_cpu_has(k->name) && (sampi_try(k) != SAMPI_TRIED || !sampi_sees_nan(k))) return false;
     }
-    return sampi_cpu_has(k->name);
+    return true;
 }
 
 /* One of the globals: which kernels are in use, NULL until the first use. Threads that come at once choose the same. */
@@ -3057,8 +3170,9 @@ static const sampi_kernels *sampi_chosen;
 static SAMPI_COLD const sampi_kernels *sampi_choose(void)
 {
     const sampi_kernels *best = &SAMPI_REFUSED;
-    for (int i = SAMPI_N_KERNELS - 1; i >= 0 && best == &SAMPI_REFUSED; i--)
-        if (sampi_works(&SAMPI_KERNEL_TABLE[i])) best = &SAMPI_KERNEL_TABLE[i];
+    bool sound = sampi_all_sound();
+    for (int i = 0; i < SAMPI_N_KERNELS && sound; i++)
+        if (sampi_cpu_has(SAMPI_KERNEL_TABLE[i].name)) best = &SAMPI_KERNEL_TABLE[i];
     SAMPI_STORE(&sampi_chosen, best);
     return best;
 }
@@ -3077,8 +3191,9 @@ SAMP_API SAMPI_COLD const char *samp_isa_name(void) { return sampi_use()->name; 
 
 SAMP_API SAMPI_COLD const char *samp_isa_list(int i)
 {
+    if (!sampi_all_sound()) return NULL;
     for (int k = 0; k < SAMPI_N_KERNELS; k++)
-        if (sampi_works(&SAMPI_KERNEL_TABLE[k]) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
+        if (sampi_cpu_has(SAMPI_KERNEL_TABLE[k].name) && i-- == 0) return SAMPI_KERNEL_TABLE[k].name;
     return NULL;
 }
 
@@ -3090,7 +3205,7 @@ SAMP_API SAMPI_COLD int samp_isa_force(const char *name)
         return SAMP_OK;
     }
     for (int i = 0; i < SAMPI_N_KERNELS; i++) {
-        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_works(&SAMPI_KERNEL_TABLE[i])) continue;
+        if (strcmp(SAMPI_KERNEL_TABLE[i].name, name) != 0 || !sampi_cpu_has(name) || !sampi_all_sound()) continue;
         SAMPI_STORE(&sampi_chosen, &SAMPI_KERNEL_TABLE[i]);
         return SAMP_OK;
     }
@@ -3871,6 +3986,21 @@ static size_t sampi_round_up(size_t n) { return (n + 15) & ~(size_t)15; }
 /* The two kinds that have no apply of their own: whoever walks through samplers asks these before it looks one up. */
 static bool sampi_is_chain(const sampi_sampler *s) { return s->kind == SAMPI_CHAIN; }
 static bool sampi_is_custom(const sampi_sampler *s) { return s->kind == SAMPI_CUSTOM; }
+
+/* A grammar is a custom sampler of which the core knows a little more (>>grammar). */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+typedef struct sampi_job sampi_job; /* >>fast */
+static int sampi_grammar_job(sampi_job *job);
+static bool sampi_is_grammar(const sampi_sampler *s);
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+#else
+#define sampi_is_grammar(s)             false
+#define sampi_first_grammar(s)          NULL
+#define sampi_grammar_settings(s, hash) ((void)0)
+#define sampi_grammar_state(s, io)      ((void)0)
+#endif
 
 /* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
    counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
@@ -9728,9 +9858,10 @@ static void sampi_plan_chain(sampi_plan *plan, sampi_sampler *s)
     plan->n_members = sampi_members(s, plan->member, 0);
     plan->n = 0;
     plan->whole = false;
+    const sampi_sampler *done = sampi_first_grammar(s); /* it is in the row's mask */
     for (int i = 0; i < plan->n_members; i++) {
         sampi_sampler *member = plan->member[i];
-        if (member->off) continue;
+        if (member->off || member == done) continue;
         if (sampi_is_custom(member) || plan->whole) {
             plan->whole = false;
             return;
@@ -9979,6 +10110,12 @@ static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 static samp_token sampi_draw_any(const sampi_job *job)
 {
     samp_token token = -1;
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    sampi_job masked = *job;
+    int refused = sampi_grammar_job(&masked);
+    if (refused) return refused;
+    job = &masked;
+#endif
     int status = sampi_draw_fast(job, &token);
     if (status == SAMPI_DECLINED) {
         job->s->perf.n_steps++;
@@ -10011,7 +10148,8 @@ static samp_token sampi_sample(const sampi_job *job)
     return token;
 }
 
-static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, bool accept)
+static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, size_t n_vocab, const uint32_t *mask,
+                                   bool accept)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
     if (!s || !logits) return SAMP_E_NULL;
@@ -10024,7 +10162,7 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
     job.work = &s->work;
     job.data = logits;
     job.dtype = SAMP_F32;
-    job.mask = NULL;
+    job.mask = mask;
     job.n = n_vocab;
     job.logprobs = NULL;
     job.accept = accept;
@@ -10033,12 +10171,12 @@ static samp_token sampi_sample_one(samp_sampler *sampler, const float *logits, s
 
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, true);
+    return sampi_sample_one(s, logits, n_vocab, NULL, true);
 }
 
 SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_vocab)
 {
-    return sampi_sample_one(s, logits, n_vocab, false);
+    return sampi_sample_one(s, logits, n_vocab, NULL, false);
 }
 
 /* =================================================================================================== >>apply
@@ -10854,7 +10992,7 @@ static SAMPI_COLD bool sampi_can_keep(const sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
         if (!sampi_can_keep(s->u.chain.item[i])) return false;
-    return !sampi_is_custom(s) || !s->base.ctx;
+    return !sampi_is_custom(s) || !s->base.ctx || sampi_is_grammar(s);
 }
 
 /* All that decides what a sampler does, but not what it has become: a state loads only into its equal. The kind's
@@ -10868,6 +11006,7 @@ static SAMPI_COLD void sampi_settings(const sampi_sampler *s, uint64_t *hash)
     sampi_mix(hash, s->seed);
     sampi_mix_fields(hash, s);
     if (traits->hooks->settings) traits->hooks->settings(s, hash);
+    if (sampi_is_grammar(s)) sampi_grammar_settings(s, hash);
 }
 
 /* A sampler's part of the bytes, in whatever direction io goes. sampi_io_all calls it for the sampler itself,
@@ -10878,6 +11017,7 @@ static SAMPI_COLD void sampi_io_part(sampi_sampler *s, sampi_io *io)
     sampi_io_u64(io, &s->position);
     if (traits->draws && s->rng == SAMP_RNG_MT19937) sampi_io_mt(io, sampi_mt_of(s));
     if (traits->hooks->state) traits->hooks->state(s, io);
+    if (sampi_is_grammar(s)) sampi_grammar_state(s, io);
 }
 
 /* Walks over all settings: once for each save and each load. */
@@ -12543,6 +12683,3239 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 #endif /* SAMPLING_LLAMA_DECLARED */
 
+/* ================================================================================================== >>grammar
+   Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
+   keep the text a beginning of one that the grammar has. The parts, in the order of the file:
+
+     tree         expressions over bytes: what every kind of grammar becomes
+     finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
+     reading      GBNF, regular expressions
+     vocabulary   a trie of all tokens: samp_vocab_index
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
+                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     sampler      samp_init_grammar and its functions; what the core asks of it
+
+   A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
+   (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
+   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
+
+   The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
+   while a text is read is known again, and what was computed for it is there. */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+
+/* ---- the tree ----
+   Nodes only grow in number, and never change; a node's number is its place. Functions that make nodes pass an error
+   on: given a negative number they return it. */
+
+typedef int32_t sampi_node; /* a number of a node; negative: a samp_status */
+
+/* What a node matches. a, b and c are its parts: nodes, unless said. */
+typedef enum sampi_node_kind {
+    SAMPI_NODE_NEVER,   /* nothing */
+    SAMPI_NODE_EMPTY,   /* the empty text */
+    SAMPI_NODE_TEXT,    /* the bytes [b] at a of the pool; c: the rule that has them as its name + 1, or 0 */
+    SAMPI_NODE_SET,     /* one byte; the 256 bits at a of the pool (b = 32) say which */
+    SAMPI_NODE_TOKEN,   /* token a, whatever its text; b: any but that one */
+    SAMPI_NODE_SEQ,     /* a, then b */
+    SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
+    SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
+    SAMPI_NODE_AND,     /* what both a and b match */
+    SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
+    SAMPI_NODE_REF,     /* rule a */
+    SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
+    SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
+} sampi_node_kind;
+
+/* What is known of a node. */
+enum {
+    SAMPI_KNOWN_EMPTY = 1,   /* it matches the empty text */
+    SAMPI_KNOWN_CALLS = 2,   /* there is a call, a token or a list in it: not regular */
+    SAMPI_KNOWN_AND = 4,     /* there is an AND in it, so it may match nothing without being NEVER */
+    SAMPI_KNOWN_ALIVE = 8,   /* with SAMPI_KNOWN_AND: it does match something, */
+    SAMPI_KNOWN_DEAD = 16,   /* or nothing */
+    SAMPI_KNOWN_QUEUED = 32, /* sampi_alive is looking at it */
+    SAMPI_KNOWN_OPEN = 64,   /* sampi_grammar_visit is in it, */
+    SAMPI_KNOWN_DONE = 128,  /* or has been */
+    SAMPI_KNOWN_SHARED = SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND /* what follows from the parts */
+};
+
+typedef struct sampi_expr {
+    uint8_t kind, known; /* known: what has been found out about it, SAMPI_KNOWN_* */
+    uint16_t depth;      /* how deep functions recur that walk it */
+    int32_t a, b, c;
+    int32_t state; /* a matcher's for this node, or 0 */
+} sampi_expr;
+
+/* Two nodes that every tree begins with. */
+#define SAMPI_NEVER 0
+#define SAMPI_EMPTY 1
+
+#define SAMPI_MAX_DEPTH  256       /* of a node: that much stack is safe everywhere */
+#define SAMPI_MAX_NODES  (1 << 24) /* of a tree */
+#define SAMPI_MAX_POOL   (1 << 28) /* bytes of all texts and sets */
+#define SAMPI_MAX_RANGES 4096      /* of a class: they are gone through for each of them */
+#define SAMPI_MAX_REGEX  8192      /* bytes of a regular expression: sampi_regex_unmark recurs along it */
+
+typedef struct sampi_rule {
+    sampi_node name, body; /* name: a TEXT, or EMPTY; body: -1 = not defined */
+    int32_t n_refs;        /* places that it stands in, */
+    bool call;             /* is it called, or read as if its body stood there? */
+    uint8_t known;         /* and what is known of its body: of a finished grammar */
+} sampi_rule;
+
+/* A list of members in any order, none twice: sampi_tree_members. */
+typedef struct sampi_member {
+    sampi_node node;
+    bool required;
+} sampi_member;
+typedef struct sampi_list {
+    int32_t first, n; /* members, in the tree's array */
+    sampi_node separator, other;
+    int32_t least, most; /* most: INT32_MAX = no bound */
+} sampi_list;
+
+/* An array that grows. Its elements move when it does, so they are told by number. */
+typedef struct sampi_vec {
+    void *data;
+    int32_t n, cap;
+} sampi_vec;
+
+typedef struct sampi_tree {
+    sampi_vec nodes;   /* sampi_expr */
+    sampi_vec pool;    /* bytes */
+    sampi_vec rules;   /* sampi_rule */
+    sampi_vec lists;   /* sampi_list */
+    sampi_vec members; /* sampi_member */
+    sampi_vec slots;   /* sampi_node, or -1: where a node with some hash is. As many as there is room for, 2^k */
+} sampi_tree;
+
+/* Room for `more` elements behind the last one, in vec->n more; their address, or NULL: no memory, nothing changed. */
+static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
+{
+    if (more > INT32_MAX / 2 - vec->n) return NULL;
+    if (vec->n + more > vec->cap) {
+        int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
+        while (cap < vec->n + more) cap *= 2;
+        void *data = SAMP_MALLOC((size_t)cap * width);
+        if (!data) return NULL;
+        if (vec->n) memcpy(data, vec->data, (size_t)vec->n * width);
+        SAMP_FREE(vec->data);
+        vec->data = data;
+        vec->cap = cap;
+    }
+    vec->n += more;
+    return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+static void sampi_vec_free(sampi_vec *vec)
+{
+    SAMP_FREE(vec->data);
+    memset(vec, 0, sizeof *vec);
+}
+
+/* The places of a hash table, int32_t each: twice as many, at least 64, all of them free (-1). */
+static bool sampi_slots_renew(sampi_vec *slots)
+{
+    sampi_vec more;
+    memset(&more, 0, sizeof more);
+    int32_t n = slots->n ? 2 * slots->n : 64;
+    if (!sampi_vec_add(&more, sizeof(int32_t), n)) return false;
+    memset(more.data, 0xff, (size_t)n * sizeof(int32_t));
+    sampi_vec_free(slots);
+    *slots = more;
+    return true;
+}
+
+static sampi_expr *sampi_at(const sampi_tree *t, sampi_node n) { return (sampi_expr *)t->nodes.data + n; }
+static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi_rule *)t->rules.data + i; }
+static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
+
+/* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
+static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET; }
+
+static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u + (uint32_t)b;
+    if (sampi_in_pool(kind)) {
+        const uint8_t *bytes = sampi_bytes_at(t, a);
+        for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
+    } else {
+        h = (h ^ (uint32_t)a) * 0xD6E8FEB86659FD93u;
+        h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
+    }
+    return (uint32_t)(h ^ h >> 29);
+}
+
+/* Where the node is in slots, or the free place where it would be. */
+static sampi_node *sampi_node_slot(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    sampi_node *slots = (sampi_node *)t->slots.data;
+    uint32_t mask = (uint32_t)t->slots.n - 1, i = sampi_node_hash(t, kind, a, b, c) & mask;
+    for (; slots[i] >= 0; i = (i + 1) & mask) {
+        const sampi_expr *e = sampi_at(t, slots[i]);
+        if (e->kind != kind || e->b != b) continue;
+        if (sampi_in_pool(kind) ? memcmp(sampi_bytes_at(t, e->a), sampi_bytes_at(t, a), (size_t)b) == 0
+                                : e->a == a && e->c == c)
+            break;
+    }
+    return &slots[i];
+}
+
+/* More slots, and all nodes in them. */
+static bool sampi_tree_rehash(sampi_tree *t)
+{
+    if (!sampi_slots_renew(&t->slots)) return false;
+    for (sampi_node i = 0; i < t->nodes.n; i++) {
+        const sampi_expr *e = sampi_at(t, i);
+        *sampi_node_slot(t, e->kind, e->a, e->b, e->c) = i;
+    }
+    return true;
+}
+
+/* Lists of SEQ and ALT are walked along their right arms by loops; all else costs a level of recursion. */
+static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_t b)
+{
+    if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
+    int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
+    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_NOT) {
+        int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
+        if (other > depth) depth = other;
+    }
+    return depth;
+}
+
+/* Is it a rule that stands for its body? Then it is no node of its own to those who walk a tree. */
+static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
+{
+    return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
+}
+
+/* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
+   were (up to where it no longer matters), + 1 if a separator has been read behind them. */
+static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
+{
+    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    if ((count & 1) || count / 2 < list->least) return false;
+    for (int32_t i = 0; i < list->n; i++) {
+        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
+        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
+    }
+    return true;
+}
+
+/* What follows from its parts, for sampi_expr.known. */
+static uint8_t sampi_node_known(const sampi_tree *t, const sampi_expr *e)
+{
+    const uint8_t shared = SAMPI_KNOWN_CALLS | SAMPI_KNOWN_AND;
+    uint8_t a, b;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMPI_KNOWN_EMPTY;
+        case SAMPI_NODE_TOKEN: return SAMPI_KNOWN_CALLS;
+        case SAMPI_NODE_REF:
+            a = sampi_rule_at(t, e->a)->known;
+            return sampi_is_inline(t, e) ? a : (uint8_t)((a & SAMPI_KNOWN_EMPTY) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_MEMBERS:
+            a = sampi_list_complete(t, (const sampi_list *)t->lists.data + e->a, e->b, e->c);
+            return (uint8_t)((a ? SAMPI_KNOWN_EMPTY : 0) | SAMPI_KNOWN_CALLS);
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND:
+            a = sampi_at(t, e->a)->known;
+            b = sampi_at(t, e->b)->known;
+            if (e->kind == SAMPI_NODE_AND) a |= SAMPI_KNOWN_AND;
+            return (uint8_t)(((a | b) & shared) | ((e->kind == SAMPI_NODE_ALT ? a | b : a & b) & SAMPI_KNOWN_EMPTY));
+        case SAMPI_NODE_REPEAT:
+            a = sampi_at(t, e->a)->known;
+            return (uint8_t)((a & (shared | SAMPI_KNOWN_EMPTY)) | (e->b == 0 ? SAMPI_KNOWN_EMPTY : 0));
+        case SAMPI_NODE_NOT: a = sampi_at(t, e->a)->known; return (uint8_t)((a & shared) | (~a & SAMPI_KNOWN_EMPTY));
+        default: return 0;
+    }
+}
+
+/* The node with these parts: the one that there is, or a new one. All nodes come from here. */
+static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
+{
+    if (2 * (t->nodes.n + 1) > t->slots.n && !sampi_tree_rehash(t)) return SAMP_E_NOMEM;
+    sampi_node *slot = sampi_node_slot(t, kind, a, b, c);
+    if (*slot >= 0) return *slot;
+    int32_t depth = sampi_node_depth(t, kind, a, b);
+    if (t->nodes.n >= SAMPI_MAX_NODES || depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+    sampi_expr *e = (sampi_expr *)sampi_vec_add(&t->nodes, sizeof *e, 1);
+    if (!e) return SAMP_E_NOMEM;
+    e->kind = (uint8_t)kind;
+    e->depth = (uint16_t)depth;
+    e->a = a;
+    e->b = b;
+    e->c = c;
+    e->state = 0;
+    e->known = sampi_node_known(t, e);
+    return *slot = t->nodes.n - 1;
+}
+
+/* A text or set: its bytes go to the pool, unless an equal one is there. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    if (n > (size_t)(SAMPI_MAX_POOL - t->pool.n)) return SAMP_E_RANGE;
+    int32_t at = t->pool.n, n_nodes = t->nodes.n;
+    void *room = sampi_vec_add(&t->pool, 1, (int32_t)n);
+    if (!room) return SAMP_E_NOMEM;
+    memcpy(room, bytes, n);
+    sampi_node node = sampi_tree_node(t, kind, at, (int32_t)n, 0);
+    if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
+    return node;
+}
+
+/* An empty tree. */
+static int sampi_tree_init(sampi_tree *t)
+{
+    memset(t, 0, sizeof *t);
+    sampi_node never = sampi_tree_node(t, SAMPI_NODE_NEVER, 0, 0, 0);
+    sampi_node empty = never < 0 ? never : sampi_tree_node(t, SAMPI_NODE_EMPTY, 0, 0, 0);
+    return empty < 0 ? empty : SAMP_OK;
+}
+
+static void sampi_tree_free(sampi_tree *t)
+{
+    sampi_vec_free(&t->nodes);
+    sampi_vec_free(&t->pool);
+    sampi_vec_free(&t->rules);
+    sampi_vec_free(&t->lists);
+    sampi_vec_free(&t->members);
+    sampi_vec_free(&t->slots);
+}
+
+/* These bytes [n]. */
+static sampi_node sampi_tree_text(sampi_tree *t, const char *bytes, size_t n)
+{
+    return n ? sampi_tree_pooled(t, SAMPI_NODE_TEXT, bytes, n) : SAMPI_EMPTY;
+}
+
+/* One of the bytes lo .. hi. */
+static sampi_node sampi_tree_byte(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    uint8_t bits[32] = { 0 };
+    for (uint32_t i = lo; i <= hi; i++) bits[i / 8] |= (uint8_t)(1u << i % 8);
+    return sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+}
+
+/* a, then b. A long sequence that grows at its end leans to the left; sampi_tree_straight turns it when it is read. */
+static sampi_node sampi_tree_seq(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (a == SAMPI_EMPTY) return b;
+    return b == SAMPI_EMPTY ? a : sampi_tree_node(t, SAMPI_NODE_SEQ, a, b, 0);
+}
+
+/* a or b. Of two lists of alternatives the left one is put in front of the right one, so every ALT leans to the
+   right. */
+static sampi_node sampi_tree_alt(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b || b == SAMPI_NEVER) return a;
+    if (a == SAMPI_NEVER) return b;
+    if (sampi_at(t, a)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+    if (sampi_at(t, b)->kind != SAMPI_NODE_ALT) return sampi_tree_node(t, SAMPI_NODE_ALT, b, a, 0);
+    while (b >= 0 && sampi_at(t, a)->kind == SAMPI_NODE_ALT) {
+        b = sampi_tree_node(t, SAMPI_NODE_ALT, sampi_at(t, a)->a, b, 0);
+        a = sampi_at(t, a)->b;
+    }
+    return b < 0 ? b : sampi_tree_node(t, SAMPI_NODE_ALT, a, b, 0);
+}
+
+/* a, at least `least` times and at most `most`; most -1: no bound. A counter, not copies. */
+static sampi_node sampi_tree_repeat(sampi_tree *t, sampi_node a, int32_t least, int32_t most)
+{
+    if (a < 0) return a;
+    if (least < 0 || most < -1 || (most >= 0 && most < least)) return SAMP_E_RANGE;
+    if (most == 0 || a == SAMPI_EMPTY) return SAMPI_EMPTY;
+    if (a == SAMPI_NEVER) return least ? SAMPI_NEVER : SAMPI_EMPTY;
+    return least == 1 && most == 1 ? a : sampi_tree_node(t, SAMPI_NODE_REPEAT, a, least, most);
+}
+
+/* What both match; both regular: no token, no members, no rule that recurs. */
+static sampi_node sampi_tree_and(sampi_tree *t, sampi_node a, sampi_node b)
+{
+    if (a < 0 || b < 0) return a < 0 ? a : b;
+    if (a == b) return a;
+    if (a == SAMPI_NEVER || b == SAMPI_NEVER) return SAMPI_NEVER;
+    if (sampi_at(t, a)->kind == SAMPI_NODE_NOT && sampi_at(t, a)->a == SAMPI_NEVER) return b;
+    if (sampi_at(t, b)->kind == SAMPI_NODE_NOT && sampi_at(t, b)->a == SAMPI_NEVER) return a;
+    return sampi_tree_node(t, SAMPI_NODE_AND, a < b ? a : b, a < b ? b : a, 0);
+}
+
+/* Token `token` of the vocabulary whatever its text, or with `negated` any other one. */
+static sampi_node sampi_tree_token(sampi_tree *t, samp_token token, bool negated)
+{
+    return token < 0 ? (sampi_node)SAMP_E_RANGE : sampi_tree_node(t, SAMPI_NODE_TOKEN, token, negated, 0);
+}
+
+/* The code points lo .. hi, all of the same length in UTF-8: of each byte what the ones before leave free. */
+static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi, int n_tail, uint32_t mark)
+{
+    if (n_tail == 0) return sampi_tree_byte(t, mark | lo, mark | hi);
+    int shift = 6 * n_tail;
+    uint32_t a = lo >> shift, b = hi >> shift, low = ((uint32_t)1 << shift) - 1;
+    sampi_node node = SAMPI_NEVER;
+    if (a < b && (lo & low)) { /* the first lead byte, whose tail does not begin at 0 */
+        node = sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | a),
+                              sampi_tree_utf8_range(t, lo & low, low, n_tail - 1, 0x80));
+        lo = ++a << shift;
+    }
+    if (a < b && (hi & low) != low) { /* the last one, whose tail ends early */
+        node = sampi_tree_alt(t, node,
+                              sampi_tree_seq(t, sampi_tree_byte(t, mark | b, mark | b),
+                                             sampi_tree_utf8_range(t, 0, hi & low, n_tail - 1, 0x80)));
+        hi = (b-- << shift) - 1;
+    }
+    return sampi_tree_alt(t, node,
+                          sampi_tree_seq(t, sampi_tree_byte(t, mark | a, mark | b),
+                                         sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
+}
+
+/* The code points lo .. hi, but no surrogates: they have no UTF-8. */
+static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const struct {
+        uint32_t lo, hi, mark;
+        int n_tail;
+    } length[] = { { 0, 0x7f, 0, 0 },
+                   { 0x80, 0x7ff, 0xc0, 1 },
+                   { 0x800, 0xd7ff, 0xe0, 2 },
+                   { 0xe000, 0xffff, 0xe0, 2 },
+                   { 0x10000, 0x10ffff, 0xf0, 3 } };
+    sampi_node node = SAMPI_NEVER;
+    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
+        uint32_t from = lo > length[i].lo ? lo : length[i].lo, to = hi < length[i].hi ? hi : length[i].hi;
+        if (from <= to)
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, length[i].n_tail, length[i].mark));
+    }
+    return node;
+}
+
+/* One code point in one of the ranges [n] (both ends in it; any order), or with `negated` in none of them. */
+static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    sampi_node node = n > SAMPI_MAX_RANGES ? (sampi_node)SAMP_E_RANGE : SAMPI_NEVER;
+    uint32_t next = 0; /* all below are done */
+    while (next <= 0x10ffff && node >= 0) {
+        uint32_t lo = 0x110000, hi = 0; /* what the ranges have from there on, up to the first hole */
+        for (size_t i = 0; i < n; i++) {
+            uint32_t from = ranges[i][0] > next ? ranges[i][0] : next;
+            if (from <= ranges[i][1] && from < lo) lo = from;
+        }
+        for (hi = lo; hi < 0x110000;) {
+            uint32_t was = hi;
+            for (size_t i = 0; i < n; i++)
+                if (ranges[i][0] <= hi && ranges[i][1] >= hi)
+                    hi = ranges[i][1] < 0x110000 ? ranges[i][1] + 1 : 0x110000;
+            if (hi == was) break;
+        }
+        uint32_t from = negated ? next : lo, end = negated ? lo : hi;
+        if (from < end) node = sampi_tree_alt(t, node, sampi_tree_code_points(t, from, end - 1));
+        next = hi;
+    }
+    return node;
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    if (n) memcpy(room, members, n * sizeof *members);
+    *at = list;
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
+}
+
+/* The number of the rule with that name, a new one if there is none; without a name always a new one. */
+static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
+{
+    sampi_node text = sampi_tree_text(t, name, n);
+    if (text < 0) return text;
+    if (n && sampi_at(t, text)->c) return sampi_at(t, text)->c - 1;
+    sampi_rule *rule = (sampi_rule *)sampi_vec_add(&t->rules, sizeof *rule, 1);
+    if (!rule) return SAMP_E_NOMEM;
+    memset(rule, 0, sizeof *rule);
+    rule->name = text;
+    rule->body = -1;
+    if (n) sampi_at(t, text)->c = t->rules.n;
+    return t->rules.n - 1;
+}
+
+static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
+{
+    return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
+}
+
+/* Give a rule its body; a rule may be told before and get its body later. SAMP_OK, or the error that it is given. */
+static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
+{
+    if (rule < 0 || body < 0) return rule < 0 ? rule : body;
+    sampi_rule_at(t, rule)->body = body;
+    return SAMP_OK;
+}
+
+/* ---- a finished grammar ----
+   A tree with its root, and what a matcher wants to know before it begins: which rules are called (the others are read
+   as if their body stood there), which nodes match the empty text, and which bytes are never told apart. */
+
+struct samp_grammar {
+    sampi_tree tree;
+    int32_t root; /* a rule */
+    int32_t n_classes;
+    uint8_t class_of[256]; /* bytes of one class are never told apart, */
+    uint8_t byte_of[256];  /* and this is one of them */
+};
+
+/* Child i of a node (for a rule its body), or -1 if there are no more. */
+static sampi_node sampi_child(const sampi_tree *t, const sampi_expr *e, int32_t i)
+{
+    switch (e->kind) {
+        case SAMPI_NODE_REF: return i == 0 ? sampi_rule_at(t, e->a)->body : -1;
+        case SAMPI_NODE_REPEAT:
+        case SAMPI_NODE_NOT: return i == 0 ? e->a : -1;
+        case SAMPI_NODE_SEQ:
+        case SAMPI_NODE_ALT:
+        case SAMPI_NODE_AND: return i == 0 ? e->a : i == 1 ? e->b : -1;
+        case SAMPI_NODE_MEMBERS: {
+            const sampi_list *list = (const sampi_list *)t->lists.data + e->a;
+            if (i < list->n) return ((const sampi_member *)t->members.data)[list->first + i].node;
+            return i == list->n ? list->separator : i == list->n + 1 ? list->other : -1;
+        }
+        default: return -1;
+    }
+}
+
+/* A node whose children are all done, or open if they lead back to it: how deep do functions recur that look through
+   rules? A rule where that is too deep is called. */
+static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
+{
+    sampi_expr *e = sampi_at(t, n);
+    if (e->kind == SAMPI_NODE_REF) {
+        sampi_rule *rule = sampi_rule_at(t, e->a);
+        const sampi_expr *body = sampi_at(t, rule->body);
+        rule->known = body->known;
+        if (body->depth >= SAMPI_MAX_DEPTH / 2) rule->call = true;
+        e->depth = rule->call ? 0 : (uint16_t)(body->depth + 1);
+    } else {
+        int32_t depth = sampi_node_depth(t, e->kind, e->a, e->b);
+        if (depth > SAMPI_MAX_DEPTH) return SAMP_E_RANGE;
+        e->depth = (uint16_t)depth;
+    }
+    e->known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+    bool strict = e->kind == SAMPI_NODE_AND || e->kind == SAMPI_NODE_NOT;
+    return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+}
+
+/* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
+   is called. The stack is `todo`: a node, and which of its children is next. */
+static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
+{
+    for (sampi_node n = root;;) {
+        if (n >= 0) {
+            sampi_expr *e = sampi_at(t, n);
+            if (e->kind == SAMPI_NODE_REF) {
+                sampi_rule *rule = sampi_rule_at(t, e->a);
+                rule->n_refs++;
+                if (rule->body < 0) return SAMP_E_RANGE;
+                if (e->known & SAMPI_KNOWN_OPEN) {
+                    rule->call = true;
+                    e->known |= SAMPI_KNOWN_CALLS;
+                }
+            }
+            if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
+                int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
+                if (!at) return SAMP_E_NOMEM;
+                at[0] = n;
+                at[1] = 0;
+                e->known |= SAMPI_KNOWN_OPEN;
+            }
+        }
+        if (todo->n == 0) return SAMP_OK;
+        int32_t *top = (int32_t *)todo->data + todo->n - 2;
+        n = sampi_child(t, sampi_at(t, top[0]), top[1]++);
+        if (n >= 0) continue;
+        int32_t *done = (int32_t *)sampi_vec_add(order, sizeof(int32_t), 1);
+        if (!done) return SAMP_E_NOMEM;
+        *done = top[0];
+        int status = sampi_grammar_leave(t, top[0]);
+        if (status) return status;
+        todo->n -= 2;
+    }
+}
+
+/* Which rules are called besides: those that are not regular and stand in more than one place. There, calls are what
+   keeps the number of ways to go on small. Then what is known of nodes follows from it; since that can follow from
+   rules that lead back to themselves, again until nothing changes. */
+static void sampi_grammar_settle(sampi_tree *t, const sampi_vec *order)
+{
+    for (int32_t i = 0; i < t->rules.n; i++) {
+        sampi_rule *rule = sampi_rule_at(t, i);
+        if (rule->n_refs > 1 && (rule->known & SAMPI_KNOWN_CALLS)) rule->call = true;
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (int32_t i = 0; i < order->n; i++) {
+            sampi_expr *e = sampi_at(t, ((const int32_t *)order->data)[i]);
+            if (e->kind == SAMPI_NODE_REF)
+                sampi_rule_at(t, e->a)->known = sampi_at(t, sampi_rule_at(t, e->a)->body)->known & SAMPI_KNOWN_SHARED;
+            uint8_t known = (uint8_t)(sampi_node_known(t, e) | SAMPI_KNOWN_DONE);
+            changed |= known != (e->known & (uint8_t)~SAMPI_KNOWN_OPEN);
+            e->known = known;
+        }
+    }
+    for (sampi_node n = 0; n < t->nodes.n; n++) { /* what can't be reached may still equal what is made later */
+        sampi_expr *e = sampi_at(t, n);
+        if (!(e->known & SAMPI_KNOWN_DONE)) e->known = sampi_node_known(t, e);
+        e->known &= SAMPI_KNOWN_SHARED;
+    }
+}
+
+/* Split the classes of bytes by every set; a byte of a text is one of its own. */
+static void sampi_grammar_classes(samp_grammar *g)
+{
+    const sampi_tree *t = &g->tree;
+    uint8_t alone[256] = { 0 };
+    g->n_classes = 1;
+    memset(g->class_of, 0, sizeof g->class_of);
+    for (sampi_node n = 0; n < t->nodes.n + 256; n++) {
+        const sampi_expr *e = n < t->nodes.n ? sampi_at(t, n) : NULL;
+        const uint8_t *bytes = e && sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+        if (e && e->kind == SAMPI_NODE_TEXT)
+            for (int32_t i = 0; i < e->b; i++) alone[bytes[i]] = 1;
+        if (e ? e->kind != SAMPI_NODE_SET : !alone[n - t->nodes.n]) continue;
+        int32_t to[256]; /* the class of those in the set, of each old class */
+        memset(to, 0xff, sizeof to);
+        int32_t in[256] = { 0 }, all[256] = { 0 };
+        for (int32_t b = 0; b < 256; b++) {
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            in[g->class_of[b]] += has;
+            all[g->class_of[b]]++;
+        }
+        for (int32_t b = 0; b < 256; b++) {
+            int32_t c = g->class_of[b];
+            bool has = e ? bytes[b / 8] >> b % 8 & 1 : b == n - t->nodes.n;
+            if (!has || in[c] == all[c]) continue;
+            if (to[c] < 0) to[c] = g->n_classes++;
+            g->class_of[b] = (uint8_t)to[c];
+        }
+    }
+    for (int32_t b = 255; b >= 0; b--) g->byte_of[g->class_of[b]] = (uint8_t)b;
+}
+
+/* The tree is complete: make it a grammar. SAMP_OK; SAMP_E_RANGE: a rule without a body, or nodes too deep;
+   SAMP_E_UNSUPPORTED: AND or NOT of something that is not regular; SAMP_E_NOMEM. */
+static int sampi_grammar_finish(samp_grammar *g, int32_t root)
+{
+    sampi_vec order, todo;
+    memset(&order, 0, sizeof order);
+    memset(&todo, 0, sizeof todo);
+    g->root = root;
+    sampi_node ref = sampi_tree_ref(&g->tree, root);
+    int status = ref < 0 ? ref : sampi_grammar_visit(&g->tree, ref, &order, &todo);
+    if (!status) sampi_grammar_settle(&g->tree, &order);
+    if (!status) sampi_grammar_classes(g);
+    sampi_vec_free(&order);
+    sampi_vec_free(&todo);
+    return status;
+}
+
+/* ---- reading texts ----
+   GBNF and regular expressions become a tree. Both readers go through the text once and stop at the first mistake,
+   which they tell by its place and by what should have stood there. */
+
+typedef struct sampi_reader {
+    sampi_tree *tree;
+    const char *text, *at, *end; /* *end may be read, and is 0 */
+    samp_grammar_error *error;   /* never NULL */
+    sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
+    int32_t depth;               /* of parentheses */
+    uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written */
+} sampi_reader;
+
+#define SAMPI_MAX_NESTING 100 /* parentheses in one another */
+
+/* What was expected at `at`. Returns the status that it sets. */
+static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
+{
+    samp_grammar_error *error = r->error;
+    error->status = status;
+    error->line = error->column = 1;
+    for (const char *p = r->text; p < at; p++) {
+        error->column++;
+        if (*p == '\n' || (*p == '\r' && p[1] != '\n')) {
+            error->line++;
+            error->column = 1;
+        }
+    }
+    size_t n = strlen(what) < sizeof error->message ? strlen(what) : sizeof error->message - 1;
+    memcpy(error->message, what, n);
+    error->message[n] = 0;
+    return status;
+}
+
+/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
+static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (s >= end) return 0;
+    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n == 0 || (size_t)(end - s) < n) return 0;
+    *c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+/* One code point of UTF-8, which must be valid; it moves on. Or a status. */
+static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
+{
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    uint32_t c, n = sampi_utf8_get((const uint8_t *)r->at, (const uint8_t *)r->end, &c);
+    if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
+    r->at += n;
+    return (int32_t)c;
+}
+
+/* 0 .. 15, or -1. */
+static int sampi_hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* n hexadecimal digits. */
+static int64_t sampi_read_hex(sampi_reader *r, int n)
+{
+    uint32_t x = 0;
+    for (int i = 0; i < n; i++, r->at++) {
+        int digit = sampi_hex_digit(*r->at);
+        if (digit < 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a hexadecimal digit");
+        x = x << 4 | (uint32_t)digit;
+    }
+    return x;
+}
+
+/* A decimal number, at most 2^31 - 1 (what is more counts as that). */
+static int32_t sampi_read_number(sampi_reader *r, const char *what)
+{
+    int64_t x = 0;
+    if (*r->at < '0' || *r->at > '9') return sampi_expected(r, r->at, SAMP_E_FORMAT, what);
+    for (; *r->at >= '0' && *r->at <= '9'; r->at++) {
+        x = 10 * x + (*r->at - '0');
+        if (x > INT32_MAX) x = INT32_MAX;
+    }
+    return (int32_t)x;
+}
+
+/* An error of the tree, at the place that was being read. */
+static sampi_node sampi_read_node(sampi_reader *r, sampi_node n)
+{
+    if (n >= 0 || r->error->status) return n;
+    return sampi_expected(r, r->at, n, n == SAMP_E_NOMEM ? "out of memory" : "expected a smaller grammar");
+}
+
+static sampi_node sampi_read_part(sampi_reader *r, sampi_node n)
+{
+    if (n < 0) return sampi_read_node(r, n);
+    sampi_node *part = (sampi_node *)sampi_vec_add(&r->parts, sizeof *part, 1);
+    if (!part) return sampi_read_node(r, SAMP_E_NOMEM);
+    return *part = n;
+}
+
+/* The parts from `first` on, in sequence or as alternatives; they are used up. */
+static sampi_node sampi_read_join(sampi_reader *r, int32_t first, bool seq)
+{
+    sampi_node n = seq ? SAMPI_EMPTY : SAMPI_NEVER;
+    while (r->parts.n > first) {
+        sampi_node part = ((sampi_node *)r->parts.data)[--r->parts.n];
+        n = seq ? sampi_tree_seq(r->tree, part, n) : sampi_tree_alt(r->tree, part, n);
+    }
+    return sampi_read_node(r, n);
+}
+
+/* ---- GBNF, as llama.cpp reads it ---- */
+
+static bool sampi_gbnf_is_name(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+}
+
+/* Spaces and comments; newlines only where the rule is known to go on. */
+static void sampi_gbnf_space(sampi_reader *r, bool newlines)
+{
+    for (;; r->at++) {
+        if (*r->at == '#')
+            while (*r->at && *r->at != '\n' && *r->at != '\r') r->at++;
+        if (*r->at != ' ' && *r->at != '\t' && !(newlines && (*r->at == '\n' || *r->at == '\r'))) return;
+    }
+}
+
+/* A character of a literal or a class. What has no UTF-8 (an escape may say anything) matches nothing: above
+   0x10ffff. */
+static int64_t sampi_gbnf_char(sampi_reader *r)
+{
+    if (*r->at != '\\') return sampi_read_utf8(r, "expected the end of the literal or class");
+    r->at += 2;
+    switch (r->at[-1]) {
+        case 'x': return sampi_read_hex(r, 2);
+        case 'u': return sampi_read_hex(r, 4);
+        case 'U': return sampi_read_hex(r, 8);
+        case 't': return '\t';
+        case 'r': return '\r';
+        case 'n': return '\n';
+        case '\\':
+        case '"':
+        case '[':
+        case ']':
+        case '-': return r->at[-1];
+        default:
+            return sampi_expected(r, --r->at, SAMP_E_FORMAT, "expected one of x u U t r n \\ \" [ ] - behind \\");
+    }
+}
+
+static sampi_node sampi_gbnf_literal(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    for (r->at++; *r->at != '"';) {
+        int64_t c = sampi_gbnf_char(r);
+        if (c < 0) return (sampi_node)c;
+        sampi_node n = SAMPI_NEVER;
+        if (c <= 0x10ffff) {
+            const uint32_t range[1][2] = { { (uint32_t)c, (uint32_t)c } };
+            n = c < 0x80 ? sampi_tree_byte(r->tree, (uint32_t)c, (uint32_t)c)
+                         : sampi_tree_class(r->tree, range, 1, false);
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+    }
+    r->at++;
+    return sampi_read_join(r, first, true);
+}
+
+/* [..] or [^..]; with nothing in it, it is an empty text. Ranges are collected as parts. */
+static sampi_node sampi_gbnf_class(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    bool negated = r->at[1] == '^';
+    for (r->at += 1 + negated; *r->at != ']';) {
+        int64_t lo = sampi_gbnf_char(r), hi = lo;
+        if (lo < 0) return (sampi_node)lo;
+        if (r->at[0] == '-' && r->at[1] != ']') {
+            r->at++;
+            hi = sampi_gbnf_char(r);
+            if (hi < 0) return (sampi_node)hi;
+        }
+        if (sampi_read_part(r, lo < 0x110000 ? (sampi_node)lo : 0x110000) < 0) return r->error->status;
+        if (sampi_read_part(r, hi < 0x110000 ? (sampi_node)hi : 0x110000) < 0) return r->error->status;
+    }
+    r->at++;
+    int32_t n = (r->parts.n - first) / 2;
+    r->parts.n = first;
+    if (n == 0) return SAMPI_EMPTY;
+    const uint32_t *ranges = (const uint32_t *)r->parts.data + first;
+    return sampi_read_node(r, sampi_tree_class(r->tree, (const uint32_t(*)[2])ranges, (size_t)n, negated));
+}
+
+/* <[id]> or <text>: the text, with its angle brackets, must be one token; which one, the vocabulary says later. */
+static sampi_node sampi_gbnf_token(sampi_reader *r)
+{
+    bool negated = *r->at == '!';
+    r->at += negated;
+    if (*r->at != '<') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected < behind !");
+    const char *start = r->at++;
+    if (*r->at == '[') {
+        r->at++;
+        int32_t id = sampi_read_number(r, "expected a token's number");
+        if (id < 0) return id;
+        if (r->at[0] != ']' || r->at[1] != '>')
+            return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ]> behind the token's number");
+        r->at += 2;
+        return sampi_read_node(r, sampi_tree_token(r->tree, id, negated));
+    }
+    while (*r->at && *r->at != '>') r->at++;
+    if (!*r->at) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected > behind the token's text");
+    r->at++;
+    sampi_node text = sampi_tree_text(r->tree, start, (size_t)(r->at - start));
+    if (text < 0) return sampi_read_node(r, text);
+    return sampi_read_node(r, sampi_tree_node(r->tree, SAMPI_NODE_TOKEN, text, negated | 2, 0));
+}
+
+/* {m}, {m,} or {m,n} into least and most; a bound above 2000 is none, as in llama.cpp. */
+static int sampi_gbnf_braces(sampi_reader *r, bool nested, int32_t *least, int32_t *most)
+{
+    r->at++;
+    sampi_gbnf_space(r, nested);
+    const char *start = r->at;
+    *least = sampi_read_number(r, "expected a number behind {");
+    if (*least < 0) return *least;
+    *most = *least;
+    sampi_gbnf_space(r, nested);
+    if (*r->at == ',') {
+        r->at++;
+        sampi_gbnf_space(r, nested);
+        *most = *r->at == '}' ? -1 : sampi_read_number(r, "expected a number or }");
+        if (*most < -1) return *most;
+        sampi_gbnf_space(r, nested);
+        if (*r->at != '}') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected }");
+    } else if (*r->at != '}') {
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected , or }");
+    }
+    r->at++;
+    if (*least > 2000) return sampi_expected(r, start, SAMP_E_FORMAT, "expected at most 2000 repetitions");
+    if (*most > 2000) *most = -1;
+    if (*most >= 0 && *most < *least)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a second number that is not below the first");
+    return SAMP_OK;
+}
+
+/* What repeats the last part. `n_rules` is what that part counts as, and is multiplied. */
+static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *nothing, uint64_t *n_rules)
+{
+    const char *start = r->at;
+    int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+    if (*r->at == '{') {
+        int status = sampi_gbnf_braces(r, nested, &least, &most);
+        if (status) return status;
+    } else {
+        r->at++;
+    }
+    sampi_gbnf_space(r, nested);
+    if (*nothing || r->parts.n == first)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected something to repeat before * + ? {");
+    uint64_t total = most > 0 ? (uint64_t)most : least > 0 ? (uint64_t)least : 1;
+    *n_rules *= total;
+    if (*n_rules > 2000)
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected fewer repetitions, at most 2000 in all");
+    r->n_symbols += most < 0 ? 1 : (uint64_t)(most - least);
+    *nothing = most == 0;
+    sampi_node *last = (sampi_node *)r->parts.data + r->parts.n - 1;
+    *last = sampi_read_node(r, sampi_tree_repeat(r->tree, *last, least, most));
+    return *last < 0 ? *last : SAMP_OK;
+}
+
+static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
+
+/* A name, which stands for a rule, or a status. */
+static int32_t sampi_gbnf_name(sampi_reader *r)
+{
+    const char *start = r->at;
+    int32_t n_rules = r->tree->rules.n;
+    while (sampi_gbnf_is_name(*r->at)) r->at++;
+    if (r->at == start) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a name");
+    int32_t rule = sampi_read_node(r, sampi_tree_rule(r->tree, start, (size_t)(r->at - start)));
+    r->n_symbols += (uint64_t)(r->tree->rules.n - n_rules);
+    return rule;
+}
+
+static sampi_node sampi_gbnf_group(sampi_reader *r, uint64_t *n_rules)
+{
+    uint64_t n_symbols = r->n_symbols++;
+    if (++r->depth > SAMPI_MAX_NESTING)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+    r->at++;
+    sampi_gbnf_space(r, true);
+    sampi_node n = sampi_gbnf_alternatives(r, true);
+    if (n < 0) return n;
+    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    r->at++;
+    r->depth--;
+    *n_rules = r->n_symbols - n_symbols;
+    return n;
+}
+
+static sampi_node sampi_gbnf_sequence(sampi_reader *r, bool nested)
+{
+    int32_t first = r->parts.n;
+    uint64_t n_rules = 1;
+    bool nothing = true; /* the last part is the empty text, which can't be repeated */
+    for (;;) {
+        sampi_node n;
+        char c = *r->at;
+        if (c && strchr("*+?{", c)) {
+            int status = sampi_gbnf_repeat(r, first, nested, &nothing, &n_rules);
+            if (status) return status;
+            continue;
+        }
+        n_rules = 1;
+        if (c == '"') {
+            nothing = r->at[1] == '"';
+            n = sampi_gbnf_literal(r);
+        } else if (c == '[') {
+            nothing = r->at[1] == ']' || (r->at[1] == '^' && r->at[2] == ']');
+            n = sampi_gbnf_class(r);
+        } else {
+            nothing = false;
+            if (c == '<' || c == '!') {
+                n = sampi_gbnf_token(r);
+            } else if (sampi_gbnf_is_name(c)) {
+                n = sampi_tree_ref(r->tree, sampi_gbnf_name(r));
+            } else if (c == '(') {
+                n = sampi_gbnf_group(r, &n_rules);
+            } else if (c == '.') {
+                r->at++;
+                n = sampi_tree_class(r->tree, NULL, 0, true);
+            } else {
+                return sampi_read_join(r, first, true);
+            }
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+        sampi_gbnf_space(r, nested);
+    }
+}
+
+static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested)
+{
+    int32_t first = r->parts.n;
+    for (;;) {
+        if (sampi_read_part(r, sampi_gbnf_sequence(r, nested)) < 0) return r->error->status;
+        if (*r->at != '|') return sampi_read_join(r, first, false);
+        r->at++;
+        sampi_gbnf_space(r, true);
+    }
+}
+
+/* name ::= alternatives, and the end of the line. A second definition replaces the first. */
+static int sampi_gbnf_rule(sampi_reader *r)
+{
+    int32_t rule = sampi_gbnf_name(r);
+    if (rule < 0) return rule;
+    sampi_gbnf_space(r, false);
+    if (strncmp(r->at, "::=", 3) != 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected ::=");
+    r->at += 3;
+    sampi_gbnf_space(r, true);
+    sampi_node body = sampi_gbnf_alternatives(r, false);
+    if (body < 0) return body;
+    if (*r->at && *r->at != '\n' && *r->at != '\r')
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end of the line, or a part of the rule");
+    sampi_gbnf_space(r, true);
+    return sampi_tree_define(r->tree, rule, body);
+}
+
+/* Every name must have a rule; the mistake is told where the name first stands. */
+static int sampi_gbnf_check(sampi_reader *r)
+{
+    for (int32_t i = 0; i < r->tree->rules.n; i++) {
+        const sampi_rule *rule = sampi_rule_at(r->tree, i);
+        if (rule->body >= 0) continue;
+        const sampi_expr *name = sampi_at(r->tree, rule->name);
+        const char *text = (const char *)sampi_bytes_at(r->tree, name->a);
+        for (const char *p = r->text; p < r->end; p++) {
+            if (strncmp(p, text, (size_t)name->b) != 0 || sampi_gbnf_is_name(p[name->b])) continue;
+            if (p == r->text || !sampi_gbnf_is_name(p[-1]))
+                return sampi_expected(r, p, SAMP_E_FORMAT, "expected a name that has a rule");
+        }
+    }
+    return SAMP_OK;
+}
+
+/* The text's rules into the tree, and the number of the rule `root`. */
+static int sampi_gbnf_read(sampi_reader *r, const char *root, int32_t *rule)
+{
+    sampi_gbnf_space(r, true);
+    while (*r->at) {
+        int status = sampi_gbnf_rule(r);
+        if (status) return status;
+    }
+    int32_t n_rules = r->tree->rules.n;
+    *rule = sampi_read_node(r, sampi_tree_rule(r->tree, root, strlen(root)));
+    if (*rule < 0) return *rule;
+    if (*rule == n_rules) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a rule with the root's name");
+    return sampi_gbnf_check(r);
+}
+
+/* ---- regular expressions ----
+   ECMA-262's, as far as they are regular: no lookaround, no \b, no backreferences, no \p. ^ and $ may stand anywhere:
+   they are read as bytes that no text has, FE before its first and FF behind its last one. What the expression says of
+   texts without them follows by taking FE from its front and FF from its end (sampi_regex_unmark). */
+
+#define SAMPI_REGEX_BEGIN 0xfe
+#define SAMPI_REGEX_END   0xff
+
+static int sampi_regex_unsupported(sampi_reader *r, const char *at, const char *what)
+{
+    return sampi_expected(r, at, SAMP_E_UNSUPPORTED, what);
+}
+
+/* The ranges of \d \w \s. */
+static size_t sampi_regex_named(char name, const uint32_t (**ranges)[2])
+{
+    static const uint32_t d[][2] = { { '0', '9' } };
+    static const uint32_t w[][2] = { { '0', '9' }, { 'A', 'Z' }, { '_', '_' }, { 'a', 'z' } };
+    static const uint32_t s[][2] = { { '\t', '\r' },     { ' ', ' ' },       { 0xa0, 0xa0 },     { 0x1680, 0x1680 },
+                                     { 0x2000, 0x200a }, { 0x2028, 0x2029 }, { 0x202f, 0x202f }, { 0x205f, 0x205f },
+                                     { 0x3000, 0x3000 }, { 0xfeff, 0xfeff } };
+    *ranges = name == 'd' ? d : name == 'w' ? w : s;
+    return name == 'd' ? 1 : name == 'w' ? sizeof w / sizeof *w : sizeof s / sizeof *s;
+}
+
+/* \uHHHH, \u{H..} or a pair of surrogates, behind \u. */
+static int64_t sampi_regex_unicode(sampi_reader *r)
+{
+    if (*r->at == '{') {
+        int n = 0;
+        while (r->at[1 + n] && r->at[1 + n] != '}') n++;
+        if (n < 1 || n > 6) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected one to six digits in \\u{}");
+        r->at++;
+        int64_t c = sampi_read_hex(r, n);
+        r->at++;
+        return c;
+    }
+    int64_t c = sampi_read_hex(r, 4);
+    if (c < 0xd800 || c >= 0xdc00 || r->at[0] != '\\' || r->at[1] != 'u') return c;
+    const char *at = r->at;
+    r->at += 2;
+    int64_t low = sampi_read_hex(r, 4);
+    if (low >= 0xdc00 && low < 0xe000) return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+    r->at = at;
+    return low < 0 ? low : c;
+}
+
+/* The character behind a backslash, which is not a class of them. */
+static int64_t sampi_regex_escape(sampi_reader *r)
+{
+    static const char from[] = "tnvfr", to[] = "\t\n\v\f\r";
+    const char *start = r->at - 1;
+    char c = *r->at;
+    if (r->at == r->end) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected a character behind \\");
+    if (c && strchr(from, c)) return to[strchr(from, *r->at++) - from];
+    if (c == '0' && (r->at[1] < '0' || r->at[1] > '9')) return *r->at++ - '0';
+    if (c == 'x' || c == 'u') {
+        r->at++;
+        return c == 'x' ? sampi_read_hex(r, 2) : sampi_regex_unicode(r);
+    }
+    if (c == 'c' && ((r->at[1] | 32) >= 'a' && (r->at[1] | 32) <= 'z')) {
+        r->at += 2;
+        return r->at[-1] & 31;
+    }
+    if (c >= '0' && c <= '9') return sampi_regex_unsupported(r, start, "a backreference is not regular");
+    if (c && strchr("bBk", c)) return sampi_regex_unsupported(r, start, "\\b, \\B and \\k are not supported");
+    if (c == 'p' || c == 'P') return sampi_regex_unsupported(r, start, "\\p is not supported");
+    if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))
+        return sampi_expected(r, start, SAMP_E_FORMAT, "expected a known escape");
+    return sampi_read_utf8(r, "expected a character");
+}
+
+/* Append the range lo .. hi to the parts, or with `gaps` what lies between the ranges [n]. */
+static int sampi_regex_ranges(sampi_reader *r, const uint32_t (*ranges)[2], size_t n, bool gaps)
+{
+    int64_t next = 0;
+    for (size_t i = 0; i <= n; i++) {
+        int64_t lo = gaps ? next : i < n ? (int64_t)ranges[i][0] : 1, hi = i < n ? (int64_t)ranges[i][1] : 0;
+        if (gaps) hi = i < n ? (int64_t)ranges[i][0] - 1 : 0x10ffff;
+        if (i < n) next = (int64_t)ranges[i][1] + 1;
+        if (lo > hi) continue;
+        if (sampi_read_part(r, (sampi_node)lo) < 0 || sampi_read_part(r, (sampi_node)hi) < 0) return r->error->status;
+    }
+    return SAMP_OK;
+}
+
+/* One end of a range in [ ]: a code point; or -1, and the ranges of \d and its like are among the parts. */
+static int64_t sampi_regex_class_char(sampi_reader *r, int *status)
+{
+    int64_t c;
+    if (*r->at != '\\') {
+        c = sampi_read_utf8(r, "expected ]");
+    } else if (r->at[1] && strchr("dwsDWS", r->at[1])) {
+        const uint32_t(*ranges)[2];
+        char name = r->at[1];
+        size_t n = sampi_regex_named((char)(name | 32), &ranges);
+        r->at += 2;
+        *status = sampi_regex_ranges(r, ranges, n, name < 'a');
+        return -1;
+    } else {
+        bool backspace = r->at[1] == 'b';
+        r->at += 1 + backspace;
+        c = backspace ? '\b' : sampi_regex_escape(r);
+    }
+    if (c < 0) *status = (int)c;
+    return c;
+}
+
+static sampi_node sampi_regex_class(sampi_reader *r)
+{
+    int32_t first = r->parts.n;
+    int status = SAMP_OK;
+    bool negated = r->at[1] == '^';
+    for (r->at += 1 + negated; *r->at != ']';) {
+        const char *start = r->at;
+        int64_t lo = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (*r->at != '-' || r->at[1] == ']') {
+            uint32_t one[1][2] = { { (uint32_t)lo, (uint32_t)lo } };
+            if (lo >= 0 && sampi_regex_ranges(r, (const uint32_t(*)[2])one, 1, false)) return r->error->status;
+            continue;
+        }
+        r->at++;
+        int64_t hi = sampi_regex_class_char(r, &status);
+        if (status) return status;
+        if (lo < 0 || hi < lo) return sampi_expected(r, start, SAMP_E_FORMAT, "expected a range in order");
+        uint32_t range[1][2] = { { (uint32_t)lo, (uint32_t)hi } };
+        if (sampi_regex_ranges(r, (const uint32_t(*)[2])range, 1, false)) return r->error->status;
+    }
+    r->at++;
+    size_t n = (size_t)(r->parts.n - first) / 2;
+    r->parts.n = first;
+    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r);
+
+static sampi_node sampi_regex_group(sampi_reader *r)
+{
+    const char *start = r->at++;
+    if (++r->depth > SAMPI_MAX_NESTING)
+        return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
+    if (r->at[0] == '?') {
+        bool named = r->at[1] == '<' && r->at[2] != '=' && r->at[2] != '!';
+        if (r->at[1] != ':' && !named)
+            return sampi_regex_unsupported(r, start, "lookahead and lookbehind are not supported");
+        r->at += 2;
+        if (named)
+            while (*r->at && *r->at++ != '>') continue;
+    }
+    sampi_node n = sampi_regex_alternatives(r);
+    if (n < 0) return n;
+    if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
+    r->at++;
+    r->depth--;
+    return n;
+}
+
+/* One thing that may be repeated. */
+static sampi_node sampi_regex_atom(sampi_reader *r)
+{
+    static const uint32_t line_ends[][2] = { { '\n', '\n' }, { '\r', '\r' }, { 0x2028, 0x2029 } };
+    const uint32_t(*ranges)[2];
+    char c = *r->at;
+    if (c == '(') return sampi_regex_group(r);
+    if (c == '[') return sampi_regex_class(r);
+    if (c && strchr("*+?", c))
+        return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected something to repeat before * + ?");
+    if (c == '.') {
+        r->at++;
+        return r->chars(r->tree, line_ends, 3, true);
+    }
+    if (c == '\\' && r->at[1] && strchr("dwsDWS", r->at[1])) {
+        c = r->at[1];
+        size_t n = sampi_regex_named((char)(c | 32), &ranges);
+        r->at += 2;
+        return r->chars(r->tree, ranges, n, c < 'a');
+    }
+    r->at += c == '\\';
+    int64_t code = c == '\\' ? sampi_regex_escape(r) : sampi_read_utf8(r, "expected a character");
+    if (code < 0) return (sampi_node)code;
+    uint32_t one[1][2] = { { (uint32_t)code, (uint32_t)code } };
+    return r->chars(r->tree, (const uint32_t(*)[2])one, 1, false);
+}
+
+/* {m}, {m,} or {m,n}? Else the brace is a character like others, and *least is -1. */
+static int sampi_regex_braces(sampi_reader *r, int32_t *least, int32_t *most)
+{
+    const char *start = r->at++;
+    if (*r->at >= '0' && *r->at <= '9') {
+        *least = *most = sampi_read_number(r, "");
+        if (*r->at == ',') {
+            r->at++;
+            *most = *r->at == '}' ? -1 : 0;
+            if (*r->at >= '0' && *r->at <= '9') *most = sampi_read_number(r, "");
+        }
+        if (*r->at++ == '}') {
+            if (*most >= 0 && *most < *least)
+                return sampi_expected(r, start, SAMP_E_FORMAT,
+                                      "expected a second number that is not below the first");
+            return SAMP_OK;
+        }
+    }
+    r->at = start;
+    *least = -1;
+    return SAMP_OK;
+}
+
+static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
+{
+    while (n >= 0 && *r->at && strchr("*+?{", *r->at)) {
+        int32_t least = *r->at == '+', most = *r->at == '?' ? 1 : -1;
+        if (*r->at == '{') {
+            int status = sampi_regex_braces(r, &least, &most);
+            if (status || least < 0) return status ? status : n;
+        } else {
+            r->at++;
+        }
+        r->at += *r->at == '?'; /* lazy or not, the texts are the same */
+        n = sampi_tree_repeat(r->tree, n, least, most);
+    }
+    return n;
+}
+
+static sampi_node sampi_regex_alternatives(sampi_reader *r)
+{
+    int32_t first = r->parts.n, first_part = first;
+    for (;;) {
+        char c = *r->at;
+        if (r->at == r->end || c == ')' || c == '|') {
+            sampi_node n = sampi_read_join(r, first_part, true);
+            if (sampi_read_part(r, n) < 0) return r->error->status;
+            if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
+            first_part = r->parts.n;
+            r->at++;
+            continue;
+        }
+        sampi_node n;
+        if (c == '^' || c == '$') {
+            uint32_t mark = c == '^' ? SAMPI_REGEX_BEGIN : SAMPI_REGEX_END;
+            while (*r->at == c) r->at++;
+            n = sampi_tree_byte(r->tree, mark, mark);
+        } else {
+            n = sampi_regex_repeated(r, sampi_regex_atom(r));
+        }
+        if (sampi_read_part(r, n) < 0) return r->error->status;
+    }
+}
+
+/* Of what n matches: `mark` BEGIN: what follows such a mark at its front; END: what comes before one at its end; 0:
+   what has no mark at all. */
+static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
+{
+    if (n < 0) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    switch (e.kind) {
+        case SAMPI_NODE_SET: {
+            const uint8_t *bits = sampi_bytes_at(t, e.a);
+            if (!(bits[31] >> 6)) return mark ? SAMPI_NEVER : n;
+            return mark && bits[31] >> (mark & 7) & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
+        }
+        case SAMPI_NODE_SEQ: {
+            sampi_node a = sampi_regex_unmark(t, e.a, mark), b = sampi_regex_unmark(t, e.b, mark);
+            if (!mark) return sampi_tree_seq(t, a, b);
+            bool front = mark == SAMPI_REGEX_BEGIN;
+            sampi_node with = front ? sampi_tree_seq(t, a, e.b) : sampi_tree_seq(t, e.a, b);
+            bool through = sampi_at(t, front ? e.a : e.b)->known & SAMPI_KNOWN_EMPTY;
+            return through ? sampi_tree_alt(t, with, front ? b : a) : with;
+        }
+        case SAMPI_NODE_ALT:
+            return sampi_tree_alt(t, sampi_regex_unmark(t, e.a, mark), sampi_regex_unmark(t, e.b, mark));
+        case SAMPI_NODE_REPEAT: {
+            sampi_node a = sampi_regex_unmark(t, e.a, mark);
+            if (!mark) return sampi_tree_repeat(t, a, e.b, e.c);
+            bool empty = sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY;
+            sampi_node rest = sampi_tree_repeat(t, e.a, e.b && !empty ? e.b - 1 : 0, e.c < 0 ? -1 : e.c - 1);
+            return mark == SAMPI_REGEX_BEGIN ? sampi_tree_seq(t, a, rest) : sampi_tree_seq(t, rest, a);
+        }
+        default: return mark && n != SAMPI_NEVER ? SAMPI_NEVER : n;
+    }
+}
+
+/* A regular expression, [n] bytes with a 0 behind them: the texts that match it as a whole, or with `search` those in
+   which it occurs. `chars` writes a class of code points (sampi_tree_class does, as UTF-8). A status, and *error, if it
+   is none; SAMP_E_UNSUPPORTED if it is not regular. */
+static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
+                                   sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
+                                   samp_grammar_error *error)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    memset(error, 0, sizeof *error);
+    r.tree = t;
+    r.text = r.at = text;
+    r.end = text + n;
+    r.error = error;
+    r.chars = chars;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(&r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    sampi_node all = sampi_regex_alternatives(&r);
+    if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r.parts);
+    if (all < 0) return all;
+    sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
+    sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
+    sampi_node ended = sampi_regex_unmark(t, all, SAMPI_REGEX_END);
+    sampi_node both = sampi_regex_unmark(t, begun, SAMPI_REGEX_END);
+    all = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_regex_unmark(t, all, 0), any));
+    begun = sampi_tree_seq(t, sampi_regex_unmark(t, begun, 0), any);
+    ended = sampi_tree_seq(t, any, sampi_regex_unmark(t, ended, 0));
+    both = sampi_tree_alt(t, sampi_regex_unmark(t, both, 0), all);
+    return sampi_read_node(&r, sampi_tree_alt(t, sampi_tree_alt(t, begun, ended), both));
+}
+
+/* ---- grammars ---- */
+
+static sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                    samp_grammar_error *error); /* >>schema */
+
+/* Read the text into g's tree, and say which rule is the root. */
+static int sampi_grammar_read(samp_grammar *g, samp_grammar_kind kind, sampi_reader *r, const char *root,
+                              int32_t *rule)
+{
+    if (kind == SAMP_GRAMMAR_GBNF) return sampi_gbnf_read(r, root ? root : "root", rule);
+    if (kind != SAMP_GRAMMAR_REGEX && kind != SAMP_GRAMMAR_JSON_SCHEMA)
+        return sampi_expected(r, r->at, SAMP_E_RANGE, "expected a samp_grammar_kind");
+    sampi_node body = kind == SAMP_GRAMMAR_JSON_SCHEMA
+                          ? sampi_schema_tree(&g->tree, r->text, root, r->error)
+                          : sampi_tree_regex(&g->tree, r->text, strlen(r->text), false, sampi_tree_class, r->error);
+    *rule = sampi_tree_rule(&g->tree, "", 0);
+    return sampi_tree_define(&g->tree, *rule, body);
+}
+
+SAMP_API samp_grammar *samp_grammar_init(samp_grammar_kind kind, const char *text, const char *root,
+                                         samp_grammar_error *error)
+{
+    samp_grammar_error mine;
+    sampi_reader r;
+    int32_t rule = 0;
+    memset(&r, 0, sizeof r);
+    r.error = error ? error : &mine;
+    memset(r.error, 0, sizeof *r.error);
+    r.text = r.at = text ? text : "";
+    r.end = r.text + strlen(r.text);
+    samp_grammar *g = (samp_grammar *)SAMP_MALLOC(sizeof *g);
+    int status = g ? SAMP_OK : SAMP_E_NOMEM;
+    if (g) {
+        r.tree = &g->tree;
+        status = sampi_tree_init(&g->tree);
+        if (!status && !text) status = sampi_expected(&r, r.at, SAMP_E_NULL, "expected a text, not NULL");
+        if (!status) status = sampi_grammar_read(g, kind, &r, root, &rule);
+        if (!status) status = sampi_grammar_finish(g, rule);
+    }
+    if (status) sampi_read_node(&r, status);
+    sampi_vec_free(&r.parts);
+    if (!status) return g;
+    samp_grammar_free(g);
+    return NULL;
+}
+
+SAMP_API void samp_grammar_free(samp_grammar *g)
+{
+    if (!g) return;
+    sampi_tree_free(&g->tree);
+    SAMP_FREE(g);
+}
+
+/* ---- the vocabulary ----
+   All tokens as one trie over their bytes, in depth-first order: a walk is a loop over an array, and leaving out all
+   tokens behind a byte is one addition. A node is two words:
+
+       token << 8 | byte          the token that ends here, or 0xffffff
+       size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
+
+   There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
+   as they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how
+   many nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+
+#define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
+#define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
+#define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_MAX_PIECE   1023 /* bytes of a token */
+
+struct samp_vocab_index {
+    const samp_vocab *vocab;
+    const uint32_t *words;                      /* the whole index, as it is saved */
+    uint32_t *own;                              /* the same if it is ours to free, else NULL */
+    uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
+    const uint32_t *plain, *all, *nodes;
+};
+
+/* A token's bytes, while the tries are made. */
+typedef struct sampi_spelt {
+    const uint8_t *bytes;
+    uint32_t n, token;
+} sampi_spelt;
+
+static int32_t sampi_spelt_at(const sampi_spelt *p, uint32_t depth) { return depth < p->n ? p->bytes[depth] : -1; }
+
+/* By their bytes from `depth` on; those before are the same. Split by the byte at depth, in three. */
+static void sampi_sort_spelt(sampi_spelt *p, size_t n, uint32_t depth)
+{
+    while (n > 1) {
+        int32_t pivot = sampi_spelt_at(&p[n / 2], depth);
+        size_t less = 0, i = 0, more = n;
+        while (i < more) {
+            int32_t c = sampi_spelt_at(&p[i], depth);
+            sampi_spelt t = p[i];
+            if (c < pivot) {
+                p[i++] = p[less];
+                p[less++] = t;
+            } else if (c > pivot) {
+                p[i] = p[--more];
+                p[more] = t;
+            } else {
+                i++;
+            }
+        }
+        sampi_sort_spelt(p, less, depth);
+        sampi_sort_spelt(p + more, n - more, depth);
+        if (pivot < 0) return; /* equal ones */
+        p += less;
+        n = more - less;
+        depth++;
+    }
+}
+
+/* Whole characters, none of them a control character, a quote or a backslash? */
+static bool sampi_spelt_is_plain(const sampi_spelt *p)
+{
+    for (uint32_t i = 0; i < p->n;) {
+        uint8_t c = p->bytes[i];
+        if (c < 0x80) {
+            if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f) return false;
+            i++;
+            continue;
+        }
+        uint32_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+        if (n == 0 || i + n > p->n) return false;
+        for (uint32_t k = 1; k < n; k++)
+            if ((p->bytes[i + k] & 0xc0) != 0x80) return false;
+        uint8_t next = p->bytes[i + 1]; /* too long, a surrogate, or above 10ffff */
+        if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
+            (c == 0xf4 && next > 0x8f))
+            return false;
+        i += n;
+    }
+    return true;
+}
+
+static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
+static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
+{
+    uint32_t depth = 0, first = (uint32_t)words->n / 2;
+    uint32_t *root = (uint32_t *)sampi_vec_add(words, 4, 2);
+    if (!root) return SAMP_E_NOMEM;
+    root[0] = SAMPI_NO_TOKEN << 8;
+    path[0] = first;
+    for (size_t i = 0; i <= n; i++) {
+        uint32_t same = 0; /* bytes that it has in common with the one before */
+        if (i > 0 && i < n)
+            while (same < p[i].n && same < p[i - 1].n && p[i].bytes[same] == p[i - 1].bytes[same]) same++;
+        if (i < n && same == p[i].n) same--; /* equal ones are neighbours */
+        uint32_t end = (uint32_t)words->n / 2;
+        for (; depth > same || (i == n && depth + 1 > 0); depth--) {
+            ((uint32_t *)words->data)[2 * (size_t)path[depth] + 1] = (end - path[depth]) << 10 | depth;
+            if (depth == 0) return SAMP_OK;
+        }
+        for (depth = same; depth < p[i].n;) {
+            uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
+            if (!node) return SAMP_E_NOMEM;
+            if (words->n / 2 >= 1 << 22) return SAMP_E_RANGE;
+            node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
+            path[++depth] = (uint32_t)words->n / 2 - 1;
+        }
+        uint32_t *leaf = (uint32_t *)words->data + 2 * (size_t)path[depth];
+        leaf[0] = p[i].token << 8 | (leaf[0] & 0xff);
+    }
+    return SAMP_OK;
+}
+
+/* Where the parts of an index are. */
+static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
+{
+    index->words = words;
+    index->n_vocab = words[1];
+    index->n_nodes = words[2];
+    index->n_plain = words[3];
+    index->n_mask = (index->n_vocab + 31) / 32;
+    index->plain = words + SAMPI_INDEX_HEAD;
+    index->all = index->plain + index->n_mask;
+    index->nodes = index->all + index->n_mask;
+}
+
+/* Words of an index that has such numbers. */
+static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
+{
+    return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
+}
+
+/* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
+   with a 0: llama.cpp sees no text in them). Returns how many; *n_plain: how many of them are plain. */
+static size_t sampi_index_pieces(const samp_vocab *vocab, sampi_spelt *pieces, size_t *n_plain, int *status)
+{
+    size_t n = 0;
+    *n_plain = 0;
+    for (int32_t token = 0; token < vocab->n_vocab; token++) {
+        sampi_spelt p;
+        size_t n_bytes = 0;
+        p.bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n_bytes);
+        if (!p.bytes || n_bytes == 0 || p.bytes[0] == 0 || sampi_is_eog(vocab, token)) continue;
+        if (n_bytes > SAMPI_MAX_PIECE) *status = SAMP_E_RANGE;
+        p.n = (uint32_t)n_bytes;
+        p.token = (uint32_t)token;
+        pieces[n++] = p;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (!sampi_spelt_is_plain(&pieces[i])) continue;
+        sampi_spelt t = pieces[i];
+        pieces[i] = pieces[*n_plain];
+        pieces[(*n_plain)++] = t;
+    }
+    return n;
+}
+
+/* All of the index into words. */
+static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_spelt *pieces, uint32_t *path)
+{
+    int status = SAMP_OK;
+    size_t n_plain, n = sampi_index_pieces(vocab, pieces, &n_plain, &status);
+    if (status) return status;
+    uint32_t n_mask = ((uint32_t)vocab->n_vocab + 31) / 32;
+    int32_t head = SAMPI_INDEX_HEAD + 2 * (int32_t)n_mask;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, head);
+    if (!at) return SAMP_E_NOMEM;
+    memset(at, 0, (size_t)head * 4);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = pieces[i].token;
+        if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
+        at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
+    }
+    sampi_sort_spelt(pieces, n_plain, 0);
+    sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
+    sampi_vec nodes;
+    memset(&nodes, 0, sizeof nodes);
+    status = sampi_index_trie(&nodes, pieces, n_plain, path);
+    uint32_t n_first = (uint32_t)nodes.n / 2;
+    if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, nodes.n);
+    if (room) memcpy(room, nodes.data, (size_t)nodes.n * 4);
+    if (!status && !room) status = SAMP_E_NOMEM;
+    at = (uint32_t *)words->data;
+    at[0] = SAMPI_INDEX_MAGIC;
+    at[1] = (uint32_t)vocab->n_vocab;
+    at[2] = (uint32_t)nodes.n / 2;
+    at[3] = n_first;
+    sampi_vec_free(&nodes);
+    if (status) return status;
+    uint64_t sum = sampi_checksum(at + SAMPI_INDEX_HEAD, ((size_t)words->n - SAMPI_INDEX_HEAD) * 4);
+    at[4] = (uint32_t)sum;
+    at[5] = (uint32_t)(sum >> 32);
+    return SAMP_OK;
+}
+
+static samp_vocab_index *sampi_index_fail(int *status, int why)
+{
+    if (status) *status = why;
+    return NULL;
+}
+
+/* What is wrong with a vocabulary, if anything is. */
+static int sampi_index_check(const samp_vocab *vocab)
+{
+    if (!vocab || !vocab->token_bytes || (vocab->n_eog && !vocab->eog)) return SAMP_E_NULL;
+    if (vocab->n_vocab == 0) return SAMP_E_EMPTY;
+    return vocab->n_vocab < 0 || vocab->n_vocab > SAMP_MAX_VOCAB ? (int)SAMP_E_RANGE : SAMP_OK;
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status)
+{
+    int why = sampi_index_check(vocab);
+    if (why) return sampi_index_fail(status, why);
+    size_t n = (size_t)vocab->n_vocab;
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    sampi_spelt *pieces = (sampi_spelt *)SAMP_MALLOC(n * sizeof *pieces);
+    uint32_t *path = (uint32_t *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *path);
+    sampi_vec words;
+    memset(&words, 0, sizeof words);
+    why = index && pieces && path ? sampi_index_build(vocab, &words, pieces, path) : (int)SAMP_E_NOMEM;
+    SAMP_FREE(pieces);
+    SAMP_FREE(path);
+    if (why) {
+        sampi_vec_free(&words);
+        SAMP_FREE(index);
+        return sampi_index_fail(status, why);
+    }
+    index->vocab = vocab;
+    index->own = (uint32_t *)words.data;
+    sampi_index_open(index, index->own);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
+{
+    int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
+    if (why) return sampi_index_fail(status, why);
+    const uint32_t *words = (const uint32_t *)bytes;
+    if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != (uint32_t)vocab->n_vocab ||
+        words[3] > words[2] || size != 4 * sampi_index_words(words[1], words[2]) ||
+        sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD) !=
+            ((uint64_t)words[5] << 32 | words[4]))
+        return sampi_index_fail(status, SAMP_E_FORMAT);
+    samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
+    if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
+    index->vocab = vocab;
+    index->own = NULL;
+    sampi_index_open(index, words);
+    if (status) *status = SAMP_OK;
+    return index;
+}
+
+SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
+{
+    return index ? 4 * sampi_index_words(index->n_vocab, index->n_nodes) : 0;
+}
+
+SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
+{
+    if (!index || !bytes) return SAMP_E_NULL;
+    if (size < samp_vocab_index_size(index)) return SAMP_E_WORKSPACE;
+    memcpy(bytes, index->words, samp_vocab_index_size(index));
+    return SAMP_OK;
+}
+
+SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
+{
+    if (!index) return;
+    SAMP_FREE(index->own);
+    SAMP_FREE(index);
+}
+
+/* ---- the matcher ----
+   Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
+
+     state    a node, with what can be done next from it: the state behind each byte (made when first asked for, as the
+              derivative of the node by that byte: what may follow it), whether it may end here, which rules it may
+              call. What is regular is one state, never more: a lazy DFA
+     frame    a call of a rule at one place of the text, with all that wait for it (edges: the node to go on with, and
+              the frame in which). Calls of a rule from one place share a frame, so ambiguity and left recursion cost
+              no more than their sets: an Earley parser, whose items are DFA states. Frame 0 is the outermost; what a
+              call has nothing left to do behind it shares its caller's frame, so right recursion keeps no frames
+
+   The mask of a position is the union over its items. What an item's state allows without leaving its frame is found by
+   one walk over the tries, and kept: an entry, with the tokens that are allowed, and the places in the tries where the
+   frame ended before the token did. Behind these places it depends on who waits for the frame: an entry again, of the
+   state to go on with at the places of the first entry. So a mask is a few sets of bits joined, once its entries are
+   there.
+
+   MEMORY. All arrays only grow, within the limits (samp_set_grammar_limits); numbers stay valid. Between two tokens,
+   frames that nobody can return to are dropped, and if the limit is reached, all states and entries, which come back
+   when they are needed. Nodes of the grammar itself are the first in the matcher's tree, and stay. */
+
+enum {
+    SAMPI_STATE_ENDS = 1,  /* its node matches the empty text */
+    SAMPI_STATE_CALLS = 2, /* it has calls */
+    SAMPI_STATE_TOKENS = 4 /* and some of them are tokens */
+};
+
+typedef struct sampi_lex {
+    sampi_node node;
+    int32_t flags, calls, n_calls; /* calls: the first of them */
+} sampi_lex;
+
+/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
+typedef struct sampi_call {
+    int32_t rule;
+    samp_token token;
+    bool negated;
+    sampi_node then;
+} sampi_call;
+
+typedef struct sampi_frame {
+    int32_t rule, edge; /* edge: the first, or -1 */
+} sampi_frame;
+typedef struct sampi_edge {
+    sampi_node then;
+    int32_t frame, next;
+} sampi_edge;
+typedef struct sampi_item {
+    int32_t state, frame;
+} sampi_item;
+
+/* parent: 0 and 1: the root of both tries, 2 e + 2 and 2 e + 3: the places of entry e; the odd ones keep places of
+   their own, the even ones are of the outermost frame, behind which nothing can follow. */
+typedef struct sampi_entry {
+    int32_t parent, state;
+    uint32_t *bits;          /* a whole mask, or NULL: */
+    int32_t token, n_tokens; /* in the matcher's array */
+    int32_t place, n_places;
+} sampi_entry;
+
+/* A set of pairs, emptied by counting up. */
+typedef struct sampi_pairs {
+    sampi_vec slots; /* of 2^k times { round, a, b } */
+    int32_t n, round;
+} sampi_pairs;
+
+/* A level of a walk: what there was when the node was done. */
+typedef struct sampi_level {
+    int32_t items, frames, edges;
+} sampi_level;
+
+typedef struct sampi_memo {
+    sampi_node node, result;
+    int32_t byte;
+} sampi_memo;
+
+#define SAMPI_MEMO 4096 /* derivatives that are remembered */
+
+typedef struct sampi_matcher {
+    const samp_vocab_index *index;
+    const samp_grammar *grammar;
+    sampi_tree tree;       /* a copy of the grammar's, which grows */
+    sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;      /* sampi_lex; 0 is dead */
+    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
+    sampi_vec calls;       /* sampi_call */
+    sampi_vec items;       /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;      /* sampi_frame */
+    sampi_vec edges;       /* sampi_edge */
+    sampi_vec entries;     /* sampi_entry */
+    sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec tokens, places;
+    sampi_vec history; /* samp_token: what has been accepted */
+    sampi_pairs seen, joined;
+    int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
+    sampi_memo *memo;    /* [SAMPI_MEMO] */
+    sampi_level *level;  /* [SAMPI_MAX_PIECE + 1] */
+    uint32_t *bits;      /* a mask, for apply */
+    int32_t n_now, base; /* base: frames from there on are of the step under way */
+    int32_t live;        /* frames that were left when they were last looked through */
+    bool ended;          /* the step under way has an item that ends the outermost frame */
+    int status;          /* what went wrong in the call under way */
+    int64_t budget;      /* steps that it may still take */
+    size_t max_bytes;
+    int64_t max_steps;
+    size_t n_bits; /* bytes of all entries' bits */
+} sampi_matcher;
+
+static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
+static sampi_item *sampi_item_at(const sampi_matcher *m, int32_t i) { return (sampi_item *)m->items.data + i; }
+static sampi_frame *sampi_frame_at(const sampi_matcher *m, int32_t i) { return (sampi_frame *)m->frames.data + i; }
+static sampi_edge *sampi_edge_at(const sampi_matcher *m, int32_t i) { return (sampi_edge *)m->edges.data + i; }
+static sampi_entry *sampi_entry_at(const sampi_matcher *m, int32_t i) { return (sampi_entry *)m->entries.data + i; }
+
+/* The first thing that goes wrong is what the call under way returns; until then it goes on with what can't match. */
+static void sampi_fault(sampi_matcher *m, int status)
+{
+    if (!m->status) m->status = status;
+}
+static sampi_node sampi_sound(sampi_matcher *m, sampi_node n)
+{
+    if (n >= 0) return n;
+    sampi_fault(m, n == SAMP_E_NOMEM ? (int)SAMP_E_NOMEM : (int)SAMP_E_FULL);
+    return SAMPI_NEVER;
+}
+static void *sampi_more(sampi_matcher *m, sampi_vec *vec, size_t width, int32_t n)
+{
+    void *room = sampi_vec_add(vec, width, n);
+    if (!room) sampi_fault(m, SAMP_E_NOMEM);
+    return room;
+}
+
+static size_t sampi_matcher_bytes(const sampi_matcher *m);
+
+/* One step of work; false if there have been too many, or if they have made too much. */
+static bool sampi_step(sampi_matcher *m)
+{
+    if (--m->budget < 0 || ((m->budget & 1023) == 0 && sampi_matcher_bytes(m) > 2 * m->max_bytes))
+        sampi_fault(m, SAMP_E_FULL);
+    return !m->status;
+}
+
+static void sampi_pairs_clear(sampi_pairs *p)
+{
+    p->n = 0;
+    p->round++;
+}
+
+/* Put a pair in. Is it new? (If there is no memory it is not, and the fault is told.) */
+static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t b)
+{
+    if (3 * (2 * p->n + 2) > p->slots.n) { /* twice the room, and all of this round again */
+        sampi_vec old = p->slots;
+        memset(&p->slots, 0, sizeof p->slots);
+        if (!sampi_more(m, &p->slots, 4, old.n ? 2 * old.n : 3 * 64)) {
+            p->slots = old;
+            return false;
+        }
+        memset(p->slots.data, 0, (size_t)p->slots.n * 4);
+        p->n = 0;
+        for (int32_t i = 0; i < old.n; i += 3) {
+            const int32_t *s = (const int32_t *)old.data + i;
+            if (s[0] == p->round) sampi_pairs_add(m, p, s[1], s[2]);
+        }
+        sampi_vec_free(&old);
+    }
+    uint32_t mask = (uint32_t)p->slots.n / 3 - 1, i = ((uint32_t)a * 0x9E3779B1u ^ (uint32_t)b * 0x85EBCA77u);
+    for (i = (i ^ i >> 15) & mask;; i = (i + 1) & mask) {
+        int32_t *s = (int32_t *)p->slots.data + 3 * (size_t)i;
+        if (s[0] != p->round) {
+            s[0] = p->round;
+            s[1] = a;
+            s[2] = b;
+            p->n++;
+            return true;
+        }
+        if (s[1] == a && s[2] == b) return false;
+    }
+}
+
+/* ---- derivatives: what may follow a byte ----
+   Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
+   the same node, and the states stay few. */
+
+static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
+static void sampi_work_push(sampi_matcher *m, sampi_node n)
+{
+    sampi_node *at = (sampi_node *)sampi_more(m, &m->work, sizeof *at, 1);
+    if (at) *at = n;
+}
+
+/* Rules that are not called stand for their bodies. */
+static sampi_node sampi_through(const sampi_matcher *m, sampi_node n)
+{
+    while (sampi_is_inline(&m->tree, sampi_at(&m->tree, n)))
+        n = sampi_rule_at(&m->tree, sampi_at(&m->tree, n)->a)->body;
+    return n;
+}
+
+/* a, then b, leaning to the right however a leans. */
+static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
+{
+    if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
+    int32_t first = m->work.n;
+    sampi_work_push(m, a);
+    while (m->work.n > first && !m->status) { /* the last leaf comes first */
+        sampi_node n = sampi_work_pop(m);
+        const sampi_expr *e = sampi_at(&m->tree, n);
+        if (e->kind == SAMPI_NODE_SEQ) {
+            sampi_node left = e->a, right = e->b;
+            sampi_work_push(m, left);
+            sampi_work_push(m, right);
+        } else {
+            b = sampi_sound(m, sampi_tree_seq(&m->tree, n, b));
+        }
+    }
+    m->work.n = first;
+    return b;
+}
+
+static void sampi_sort_nodes(sampi_node *n, int32_t count)
+{
+    for (int32_t gap = count / 2; gap > 0; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (int32_t i = gap; i < count; i++) {
+            sampi_node x = n[i];
+            int32_t j = i;
+            for (; j >= gap && n[j - gap] > x; j -= gap) n[j] = n[j - gap];
+            n[j] = x;
+        }
+}
+
+/* The alternatives on the stack from `first` on as one node; they are used up. */
+static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
+{
+    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    int32_t count = m->work.n - first;
+    m->work.n = first;
+    if (m->status) return SAMPI_NEVER;
+    sampi_sort_nodes(n, count);
+    for (int32_t i = count - 1; i >= 0; i--) /* equal ones are neighbours */
+        if (i == count - 1 || n[i] != n[i + 1]) all = sampi_sound(m, sampi_tree_alt(&m->tree, n[i], all));
+    return all;
+}
+
+/* Push a node's alternatives. */
+static void sampi_offer(sampi_matcher *m, sampi_node n)
+{
+    for (; sampi_at(&m->tree, n)->kind == SAMPI_NODE_ALT; n = sampi_at(&m->tree, n)->b)
+        sampi_work_push(m, sampi_at(&m->tree, n)->a);
+    if (n != SAMPI_NEVER) sampi_work_push(m, n);
+}
+
+/* `seen` with one more member in its place. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+{
+    int32_t first = m->work.n;
+    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
+        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
+    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
+    while (m->work.n > first)
+        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
+    return seen;
+}
+
+/* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
+   all that must still come. */
+static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
+{
+    sampi_tree *t = &m->tree;
+    const sampi_expr e = *sampi_at(t, n);
+    const sampi_list list = *((const sampi_list *)t->lists.data + e.a);
+    int32_t first = m->work.n, count = e.c / 2, missing = 0, left = 0;
+    if (e.c > 0 && !(e.c & 1)) { /* behind a member */
+        sampi_node more = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1));
+        if (count >= list.most || sampi_list_open(m, more) == SAMPI_NEVER) more = SAMPI_NEVER;
+        sampi_node rest = sampi_join(m, list.separator, more);
+        return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
+    }
+    if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
+    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
+    for (int32_t i = 0, s = e.b; i < list.n; i++) {
+        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
+        if (was) s = sampi_at(t, s)->b;
+        missing += !was && member[i].required;
+        left += !was;
+    }
+    /* members are counted up to where the number no longer matters */
+    int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
+    int32_t after = 2 * (count < most ? count + 1 : most);
+    int64_t room = (int64_t)list.most - count - 1;
+    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
+        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
+        if (was) s = sampi_at(t, s)->b;
+        if (was || count >= list.most || missing - member[i].required > room) continue;
+        if (list.other == SAMPI_NEVER && count + left < list.least) continue;
+        sampi_node then = sampi_sound(m,
+                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_work_push(m, sampi_join(m, member[i].node, then));
+    }
+    if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, after));
+        sampi_work_push(m, sampi_join(m, list.other, then));
+    }
+    return sampi_unite(m, first);
+}
+
+/* What is left of a repetition after one of its turns. */
+static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
+{
+    bool empty = sampi_at(&m->tree, e->a)->known & SAMPI_KNOWN_EMPTY; /* then no turn is needed */
+    int32_t least = e->b == 0 || empty ? 0 : e->b - 1;
+    return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
+}
+
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Push the alternatives of what may follow the byte in n. */
+static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    while (sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                if (*sampi_bytes_at(&m->tree, e.a) == byte)
+                    sampi_offer(m, e.b == 1 ? SAMPI_EMPTY
+                                            : sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_TEXT, e.a + 1,
+                                                                             e.b - 1, 0)));
+                return;
+            case SAMPI_NODE_SET:
+                if (sampi_bytes_at(&m->tree, e.a)[byte / 8] >> byte % 8 & 1) sampi_offer(m, SAMPI_EMPTY);
+                return;
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_offer(m, sampi_join(m, sampi_derive(m, a, byte), e.b));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                sampi_offer(m, sampi_derive(m, e.a, byte));
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                sampi_offer(m, sampi_join(m, sampi_derive(m, e.a, byte), sampi_repeat_rest(m, &e)));
+                return;
+            case SAMPI_NODE_AND: {
+                sampi_node a = sampi_derive(m, e.a, byte);
+                sampi_offer(m, a == SAMPI_NEVER
+                                   ? a
+                                   : sampi_sound(m, sampi_tree_and(&m->tree, a, sampi_derive(m, e.b, byte))));
+                return;
+            }
+            case SAMPI_NODE_NOT:
+                sampi_offer(
+                    m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
+                return;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
+        }
+    }
+}
+
+/* What may follow a byte in n, as a node. Without the memo, an expression that refers to a rule twice, which refers to
+   another one twice, and so on, would take forever. */
+static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    sampi_memo *memo = &m->memo[((uint32_t)n * 0x9E3779B1u ^ (uint32_t)byte * 0x85EBCA77u) >> 7 & (SAMPI_MEMO - 1)];
+    if (memo->node == n && memo->byte == byte) return memo->result;
+    int32_t first = m->work.n;
+    sampi_follow(m, n, byte);
+    sampi_node result = sampi_unite(m, first);
+    if (m->status) return SAMPI_NEVER;
+    memo->node = n;
+    memo->byte = byte;
+    memo->result = result;
+    return result;
+}
+
+/* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
+   the way to it is alive, and if there is none, all that were looked at are dead. */
+static bool sampi_search(sampi_matcher *m, sampi_node start)
+{
+    int32_t first = m->work.n;
+    bool found = false;
+    sampi_work_push(m, start);
+    sampi_work_push(m, -1);
+    sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
+    for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
+        sampi_node n = ((sampi_node *)m->work.data)[at];
+        for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
+            uint8_t known = sampi_at(&m->tree, d)->known;
+            if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
+            found = (known & (SAMPI_KNOWN_EMPTY | SAMPI_KNOWN_ALIVE)) || !(known & SAMPI_KNOWN_AND);
+            sampi_at(&m->tree, d)->known |= SAMPI_KNOWN_QUEUED;
+            sampi_work_push(m, d);
+            sampi_work_push(m, at);
+        }
+    }
+    if (found && !m->status) /* the last one, and those it was reached by */
+        for (int32_t at = m->work.n - 2; at >= first;) {
+            const sampi_node *pair = (const sampi_node *)m->work.data + at;
+            sampi_at(&m->tree, pair[0])->known |= SAMPI_KNOWN_ALIVE;
+            at = pair[1];
+        }
+    for (int32_t at = first; at < m->work.n; at += 2) {
+        sampi_expr *e = sampi_at(&m->tree, ((sampi_node *)m->work.data)[at]);
+        e->known &= (uint8_t)~SAMPI_KNOWN_QUEUED;
+        if (!found && !m->status) e->known |= SAMPI_KNOWN_DEAD;
+    }
+    m->work.n = first;
+    return found;
+}
+
+/* Can n match at all? Only an AND may be unable to without being NEVER. */
+static bool sampi_alive(sampi_matcher *m, sampi_node n)
+{
+    for (;;) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (n == SAMPI_NEVER || (e.known & SAMPI_KNOWN_DEAD)) return false;
+        if (!(e.known & SAMPI_KNOWN_AND) || (e.known & (SAMPI_KNOWN_ALIVE | SAMPI_KNOWN_EMPTY))) return true;
+        if (e.kind == SAMPI_NODE_SEQ) {
+            sampi_node a = sampi_through(m, e.a);
+            bool leans = sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ;
+            if (!leans && !sampi_alive(m, a)) return false;
+            n = leans ? sampi_join(m, a, e.b) : e.b;
+        } else if (e.kind == SAMPI_NODE_ALT) {
+            if (sampi_alive(m, e.a)) return true;
+            n = e.b;
+        } else if (e.kind == SAMPI_NODE_REPEAT) {
+            n = e.a;
+        } else {
+            return (e.known & SAMPI_KNOWN_CALLS) || sampi_search(m, n);
+        }
+    }
+}
+
+/* ---- states ---- */
+
+/* Note a call, unless it is there; first: those of this state. */
+static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
+{
+    for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
+        const sampi_call *c = (const sampi_call *)m->calls.data + i;
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
+            return;
+    }
+    if (!sampi_alive(m, call.then)) return;
+    sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+    if (room) *room = call;
+}
+
+/* All that may be called at the beginning of n, with `then` behind n. */
+static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, sampi_node then)
+{
+    while (sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        sampi_call call = { -1, -1, false, then };
+        if (!(e.known & SAMPI_KNOWN_CALLS)) return;
+        switch (e.kind) {
+            case SAMPI_NODE_REF:
+                call.rule = e.a;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_TOKEN:
+                call.token = e.b & 2 ? sampi_at(&m->tree, e.a)->c : e.a;
+                call.negated = e.b & 1;
+                sampi_add_call(m, first, call);
+                return;
+            case SAMPI_NODE_SEQ: {
+                sampi_node a = sampi_through(m, e.a);
+                if (sampi_at(&m->tree, a)->kind == SAMPI_NODE_SEQ) {
+                    n = sampi_join(m, a, e.b);
+                    continue;
+                }
+                sampi_find_calls(m, first, a, sampi_join(m, e.b, then));
+                if (!(sampi_at(&m->tree, a)->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            }
+            case SAMPI_NODE_ALT:
+                sampi_find_calls(m, first, e.a, then);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+                then = sampi_join(m, sampi_repeat_rest(m, &e), then);
+                n = e.a;
+                continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            default: return;
+        }
+    }
+}
+
+/* The state of a node; 0 if it can't match. */
+static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
+{
+    if (n == SAMPI_NEVER || !sampi_alive(m, n)) return 0;
+    if (sampi_at(&m->tree, n)->state) return sampi_at(&m->tree, n)->state;
+    int32_t first = m->calls.n, n_classes = m->grammar->n_classes;
+    sampi_find_calls(m, first, n, SAMPI_EMPTY);
+    if (m->status) return 0;
+    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, n_classes);
+    if (!next) return 0;
+    memset(next, 0xff, (size_t)n_classes * sizeof *next); /* -1 */
+    sampi_lex *s = (sampi_lex *)sampi_more(m, &m->states, sizeof *s, 1);
+    if (!s) {
+        m->next.n -= n_classes;
+        return 0;
+    }
+    s->node = n;
+    s->calls = first;
+    s->n_calls = m->calls.n - first;
+    s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
+    if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
+    for (int32_t i = first; i < m->calls.n; i++)
+        if (((const sampi_call *)m->calls.data)[i].rule < 0) s->flags |= SAMPI_STATE_TOKENS;
+    return sampi_at(&m->tree, n)->state = m->states.n - 1;
+}
+
+/* The state behind a byte, which has not been asked for yet. */
+static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
+{
+    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
+    int32_t next = sampi_state_of(m, n);
+    if (!m->status)
+        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
+    return m->status ? 0 : next;
+}
+
+/* The state behind a byte, 0 if there is none. */
+static int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    int32_t c = m->grammar->class_of[byte];
+    int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
+    return next >= 0 ? next : sampi_make_next(m, state, c);
+}
+
+/* ---- items ---- */
+
+static void sampi_push_item(sampi_matcher *m, int32_t state, int32_t frame)
+{
+    sampi_item *item = (sampi_item *)sampi_more(m, &m->items, sizeof *item, 1);
+    if (!item) return;
+    item->state = state;
+    item->frame = frame;
+}
+
+/* One more item of the step under way. */
+static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
+{
+    if (state && sampi_pairs_add(m, &m->seen, state, frame)) sampi_push_item(m, state, frame);
+}
+
+/* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
+static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t frame)
+{
+    int32_t state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body), f = m->rule_frame[rule];
+    if (then == SAMPI_EMPTY) {
+        sampi_add_item(m, state, frame);
+        return;
+    }
+    if (f < m->base || f >= m->frames.n || sampi_frame_at(m, f)->rule != rule) {
+        sampi_frame *made = (sampi_frame *)sampi_more(m, &m->frames, sizeof *made, 1);
+        if (!made) return;
+        made->rule = rule;
+        made->edge = -1;
+        f = m->rule_frame[rule] = m->frames.n - 1;
+        sampi_add_item(m, state, f);
+    }
+    for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
+        if (sampi_edge_at(m, e)->then == then && sampi_edge_at(m, e)->frame == frame) return;
+    sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
+    if (!edge) return;
+    edge->then = then;
+    edge->frame = frame;
+    edge->next = sampi_frame_at(m, f)->edge;
+    sampi_frame_at(m, f)->edge = m->edges.n - 1;
+}
+
+/* A frame is done: those who wait for it go on. */
+static void sampi_return(sampi_matcher *m, int32_t frame)
+{
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
+        sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
+}
+
+/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
+   the empty text was counted in when the caller's state was made. */
+static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
+{
+    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_lex s = *sampi_lex_at(m, item.state);
+        if ((s.flags & SAMPI_STATE_ENDS) && item.frame < m->base) {
+            if (item.frame == 0) m->ended = true;
+            sampi_return(m, item.frame);
+        }
+        for (int32_t c = 0; enter && c < s.n_calls; c++) {
+            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+            if (call.rule >= 0) sampi_enter(m, call.rule, call.then, item.frame);
+        }
+    }
+}
+
+/* A new step begins. */
+static void sampi_begin_step(sampi_matcher *m)
+{
+    m->base = m->frames.n;
+    m->ended = false;
+    sampi_pairs_clear(&m->seen);
+}
+
+/* One byte: from the items [from, to) to those behind it, which come behind all others. How many? */
+static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t byte)
+{
+    int32_t first = m->items.n;
+    sampi_begin_step(m);
+    for (int32_t i = from; i < to && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+    }
+    sampi_close(m, first, true);
+    return m->status ? 0 : m->items.n - first;
+}
+
+/* Drop the items, frames and edges behind a level. */
+static sampi_level sampi_mark(const sampi_matcher *m)
+{
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n };
+    return level;
+}
+static void sampi_drop(sampi_matcher *m, sampi_level level)
+{
+    m->items.n = level.items;
+    m->frames.n = level.frames;
+    m->edges.n = level.edges;
+}
+
+/* ---- masks ---- */
+
+/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and,
+   with keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of
+   the node that is looked at, so going back costs nothing. */
+static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
+{
+    const uint32_t *nodes = m->index->nodes;
+    const uint32_t end = at + (nodes[2 * (size_t)at + 1] >> 10), top = nodes[2 * (size_t)at + 1] & 1023;
+    sampi_level *level = m->level;
+    level[0] = sampi_mark(m);
+    for (uint32_t i = at + 1; i < end && sampi_step(m);) {
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
+        const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
+        const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : level[depth - 1].items;
+        sampi_drop(m, level[depth - 1]);
+        m->ended = false;
+        if (hi - lo == 1) { /* the usual case: one item, which only moves on */
+            sampi_item item = *sampi_item_at(m, lo);
+            int32_t state = sampi_next(m, item.state, (uint8_t)head);
+            if (!state) {
+                i += size;
+                continue;
+            }
+            if (sampi_lex_at(m, state)->flags)
+                sampi_advance(m, lo, hi, (uint8_t)head);
+            else
+                sampi_push_item(m, state, item.frame);
+        } else {
+            sampi_advance(m, lo, hi, (uint8_t)head);
+        }
+        if (m->items.n == level[depth - 1].items) {
+            i += size;
+            continue;
+        }
+        level[depth] = sampi_mark(m);
+        if (head >> 8 != SAMPI_NO_TOKEN) {
+            int32_t *token = (int32_t *)sampi_more(m, &m->tokens, sizeof *token, 1);
+            if (token) *token = (int32_t)(head >> 8);
+        }
+        if (m->ended && keep && size > 1) {
+            int32_t *place = (int32_t *)sampi_more(m, &m->places, sizeof *place, 1);
+            if (place) *place = (int32_t)i;
+        }
+        i++;
+    }
+    sampi_drop(m, level[0]);
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
+   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
+   state and of what UTF-8 expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+{
+    enum { LIMIT = 24 };
+    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
+                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
+    static const uint8_t behind[8] = {
+        0, 0, 1, 2, 1, 1, 2, 2
+    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
+    int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
+    for (int32_t i = 0; i < n; i++) {
+        const int32_t expects = pair[i][1];
+        for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
+            int32_t to = expects ? behind[expects] : 0;
+            if (expects ? b < range[expects][0] || b > range[expects][1]
+                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
+                continue;
+            if (!expects && b >= 0xc2)
+                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
+            int32_t flags = sampi_lex_at(m, next)->flags;
+            if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
+            if (k < n) continue;
+            if (n == LIMIT) return false;
+            pair[n][0] = next;
+            pair[n++][1] = to;
+        }
+    }
+    return !m->status;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+{
+    const size_t n_mask = m->index->n_mask;
+    const int32_t *token = (const int32_t *)m->tokens.data;
+    entry->token = first;
+    entry->n_tokens = m->tokens.n - first;
+    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
+    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += n_mask * 4;
+    if (plain)
+        memcpy(entry->bits, m->index->plain, n_mask * 4);
+    else
+        memset(entry->bits, 0, n_mask * 4);
+    for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
+    m->tokens.n = first;
+    entry->n_tokens = 0;
+}
+
+/* Where the entry of a state at a parent's places is, or would be. */
+static int32_t *sampi_entry_slot(const sampi_matcher *m, int32_t parent, int32_t state)
+{
+    uint32_t mask = (uint32_t)m->entry_slots.n - 1,
+             i = (uint32_t)parent * 0x9E3779B1u ^ (uint32_t)state * 0x85EBCA77u;
+    int32_t *slots = (int32_t *)m->entry_slots.data;
+    for (i = (i ^ i >> 15) & mask; slots[i] >= 0; i = (i + 1) & mask)
+        if (sampi_entry_at(m, slots[i])->parent == parent && sampi_entry_at(m, slots[i])->state == state) break;
+    return &slots[i];
+}
+
+/* Room for one more entry. */
+static bool sampi_entry_room(sampi_matcher *m)
+{
+    if (2 * (m->entries.n + 1) <= m->entry_slots.n) return true;
+    sampi_vec slots;
+    memset(&slots, 0, sizeof slots);
+    int32_t n = m->entry_slots.n ? 2 * m->entry_slots.n : 64;
+    if (!sampi_more(m, &slots, 4, n)) return false;
+    memset(slots.data, 0xff, (size_t)n * 4);
+    sampi_vec_free(&m->entry_slots);
+    m->entry_slots = slots;
+    for (int32_t i = 0; i < m->entries.n; i++)
+        *sampi_entry_slot(m, sampi_entry_at(m, i)->parent, sampi_entry_at(m, i)->state) = i;
+    return true;
+}
+
+/* Fill an entry by its walks. Of the root only the state's own bytes count, since what it calls is an item of its own
+   there; behind places nobody else has called it yet. */
+static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
+{
+    sampi_level level = sampi_mark(m);
+    const bool keep = entry->parent & 1;
+    bool plain = false;
+    int32_t first = m->tokens.n;
+    entry->place = m->places.n;
+    sampi_begin_step(m);
+    sampi_add_item(m, entry->state, 0);
+    if (entry->parent >= 2) sampi_close(m, level.items, true);
+    int32_t to = m->items.n;
+    if (entry->parent < 2) {
+        plain = sampi_takes_plain(m, entry->state, keep);
+        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        sampi_walk(m, m->index->n_plain, level.items, to, keep);
+    } else {
+        sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++)
+            sampi_walk(m, ((const uint32_t *)m->places.data)[parent.place + i], level.items, to, keep);
+    }
+    sampi_drop(m, level);
+    entry->n_places = m->places.n - entry->place;
+    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (m->status) {
+        m->tokens.n = first;
+        m->places.n = entry->place;
+    }
+}
+
+/* The entry of a state at a parent's places, made if it is not there. Its number, or -1 and the fault is told. */
+static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
+{
+    if (!sampi_entry_room(m)) return -1;
+    int32_t at = *sampi_entry_slot(m, parent, state);
+    if (at >= 0) return at;
+    sampi_entry entry;
+    memset(&entry, 0, sizeof entry);
+    entry.parent = parent;
+    entry.state = state;
+    sampi_entry_fill(m, &entry);
+    sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
+    if (!room) {
+        SAMP_FREE(entry.bits);
+        return -1;
+    }
+    *room = entry;
+    return *sampi_entry_slot(m, parent, state) = m->entries.n - 1;
+}
+
+/* The union of an entry, and of what can follow at its places in the frames that wait for `frame`. */
+static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, int32_t frame, uint32_t *bits)
+{
+    int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
+    if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
+    const sampi_entry entry = *sampi_entry_at(m, at);
+    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
+    m->budget -= entry.n_tokens / 8;
+    for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
+    if (entry.n_places == 0) return;
+    sampi_level level = sampi_mark(m);
+    sampi_begin_step(m);
+    sampi_return(m, frame);
+    sampi_close(m, level.items, false);
+    int32_t to = m->items.n;
+    for (int32_t i = level.items; i < to && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, 2 * at + 2 + (item.frame != 0), item.state, item.frame, bits);
+    }
+    sampi_drop(m, level);
+}
+
+/* The tokens that are called by name at the text's place. */
+static void sampi_mask_tokens(sampi_matcher *m, const sampi_lex *s, uint32_t *bits)
+{
+    const samp_vocab_index *index = m->index;
+    for (int32_t c = 0; c < s->n_calls; c++) {
+        const sampi_call *call = (const sampi_call *)m->calls.data + s->calls + c;
+        if (call->rule >= 0) continue;
+        const uint32_t id = (uint32_t)call->token, word = id / 32, bit = 1u << id % 32;
+        if (!call->negated) {
+            if (id < index->n_vocab && !sampi_is_eog(index->vocab, call->token)) bits[word] |= bit;
+            continue;
+        }
+        for (uint32_t i = 0; i < index->n_mask; i++) bits[i] |= index->all[i] & (i == word ? ~bit : ~0u);
+    }
+}
+
+static bool sampi_matcher_ends(const sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_item_at(m, i)->frame == 0 &&
+            (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_ENDS))
+            return true;
+    return false;
+}
+
+/* By entries: the union over the items. */
+static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
+{
+    sampi_pairs_clear(&m->joined);
+    for (int32_t i = 0; i < m->n_now && !m->status; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_mask_entry(m, item.frame != 0, item.state, item.frame, bits);
+    }
+}
+
+/* By one walk of all items at once, in their own frames. Nothing of it is kept, but where a grammar is so ambiguous
+   that the ways back through its frames are too many to have entries each, it is the shorter way. */
+static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
+{
+    int32_t first = m->tokens.n;
+    sampi_walk(m, 0, 0, m->n_now, false);
+    sampi_walk(m, m->index->n_plain, 0, m->n_now, false);
+    for (int32_t i = first; i < m->tokens.n; i++) {
+        int32_t token = ((const int32_t *)m->tokens.data)[i];
+        bits[token / 32] |= 1u << token % 32;
+    }
+    m->tokens.n = first;
+}
+
+/* The mask of the text's place. */
+static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    sampi_level here = sampi_mark(m);
+    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    m->budget = m->max_steps / 8;
+    sampi_mask_items(m, bits);
+    if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
+        m->status = SAMP_OK;
+        m->budget = m->max_steps;
+        m->work.n = 0;
+        sampi_drop(m, here);
+        sampi_mask_walk(m, bits);
+    }
+    for (int32_t i = 0; i < m->n_now; i++) {
+        sampi_lex s = *sampi_lex_at(m, sampi_item_at(m, i)->state);
+        if (s.flags & SAMPI_STATE_TOKENS) sampi_mask_tokens(m, &s, bits);
+    }
+    for (size_t i = 0; i < vocab->n_eog && sampi_matcher_ends(m); i++)
+        if (vocab->eog[i] >= 0 && vocab->eog[i] < vocab->n_vocab)
+            bits[vocab->eog[i] / 32] |= 1u << vocab->eog[i] % 32;
+    return m->status;
+}
+
+/* ---- accepting ---- */
+
+/* Keep the items from `first` on as where the text is. */
+static void sampi_settle_items(sampi_matcher *m, int32_t first)
+{
+    m->n_now = m->items.n - first;
+    memmove(m->items.data, sampi_item_at(m, first), (size_t)m->n_now * sizeof(sampi_item));
+    m->items.n = m->n_now;
+}
+
+/* Behind a token that is called by name. listed: it has a text, and so counts as one that is not another. */
+static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
+{
+    int32_t first = m->items.n;
+    sampi_begin_step(m);
+    for (int32_t i = 0; i < m->n_now; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        sampi_lex s = *sampi_lex_at(m, item.state);
+        for (int32_t c = 0; c < s.n_calls && (s.flags & SAMPI_STATE_TOKENS); c++) {
+            sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
+            if (call.rule < 0 && (call.negated ? call.token != token && listed : call.token == token))
+                sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
+        }
+    }
+    sampi_close(m, first, true);
+}
+
+/* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
+static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t n)
+{
+    int32_t from = 0, to = m->n_now;
+    for (size_t i = 0; i < n && to > from; i++) {
+        int32_t first = m->items.n;
+        sampi_advance(m, from, to, bytes[i]);
+        from = first;
+        to = m->items.n;
+    }
+    return from;
+}
+
+/* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
+   its rule then. Without memory all stay. */
+static void sampi_sweep_frames(sampi_matcher *m)
+{
+    int32_t n = m->frames.n, kept = 1, n_edges = 0;
+    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to); /* first: 1 if it stays; then its new number */
+    sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
+    if (to && edges) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        for (int32_t i = 0; i < m->n_now; i++) to[sampi_item_at(m, i)->frame] = 1;
+        m->work.n = 0; /* frames whose edges are to be followed */
+        for (int32_t i = 1; i < n; i++)
+            if (to[i]) sampi_work_push(m, i);
+        while (m->work.n > 0 && !m->status)
+            for (int32_t e = sampi_frame_at(m, sampi_work_pop(m))->edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+                int32_t f = sampi_edge_at(m, e)->frame;
+                if (f > 0 && !to[f]) {
+                    to[f] = 1;
+                    sampi_work_push(m, f);
+                }
+            }
+        for (int32_t i = 1; i < n && !m->status; i++)
+            if (to[i]) to[i] = kept++;
+    }
+    if (to && edges && !m->status) {
+        to[0] = 0;
+        for (int32_t i = 1; i < n; i++) {
+            if (!to[i]) continue;
+            sampi_frame frame = *sampi_frame_at(m, i);
+            int32_t first = n_edges;
+            for (int32_t e = frame.edge; e >= 0; e = sampi_edge_at(m, e)->next) {
+                edges[n_edges] = *sampi_edge_at(m, e);
+                edges[n_edges].frame = to[edges[n_edges].frame];
+                edges[n_edges].next = sampi_edge_at(m, e)->next < 0 ? -1 : n_edges + 1;
+                n_edges++;
+            }
+            frame.edge = n_edges > first ? first : -1;
+            *sampi_frame_at(m, to[i]) = frame;
+        }
+        for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->frame = to[sampi_item_at(m, i)->frame];
+        if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
+        m->edges.n = n_edges;
+        m->frames.n = m->live = kept;
+    }
+    SAMP_FREE(to);
+    SAMP_FREE(edges);
+}
+
+/* A copy of the array; an empty one if there is no memory, and the fault is told. */
+static sampi_vec sampi_copy_vec(sampi_matcher *m, const sampi_vec *from, size_t width)
+{
+    sampi_vec vec;
+    memset(&vec, 0, sizeof vec);
+    void *room = from->n ? sampi_more(m, &vec, width, from->n) : NULL;
+    if (room) memcpy(room, from->data, (size_t)from->n * width);
+    return vec;
+}
+
+static sampi_tree sampi_copy_tree(sampi_matcher *m, const sampi_tree *from)
+{
+    sampi_tree t;
+    t.nodes = sampi_copy_vec(m, &from->nodes, sizeof(sampi_expr));
+    t.pool = sampi_copy_vec(m, &from->pool, 1);
+    t.rules = sampi_copy_vec(m, &from->rules, sizeof(sampi_rule));
+    t.lists = sampi_copy_vec(m, &from->lists, sizeof(sampi_list));
+    t.members = sampi_copy_vec(m, &from->members, sizeof(sampi_member));
+    t.slots = sampi_copy_vec(m, &from->slots, sizeof(sampi_node));
+    return t;
+}
+
+/* Forget the entries. */
+static void sampi_drop_entries(sampi_matcher *m)
+{
+    for (int32_t i = 0; i < m->entries.n; i++) SAMP_FREE(sampi_entry_at(m, i)->bits);
+    m->entries.n = m->tokens.n = m->places.n = 0;
+    sampi_vec_free(&m->entry_slots);
+    m->n_bits = 0;
+}
+
+/* Forget the states, but the dead one. */
+static void sampi_drop_states(sampi_matcher *m)
+{
+    m->states.n = m->next.n = m->calls.n = 0;
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
+    int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
+    if (dead) memset(dead, 0, sizeof *dead);
+    if (next) memset(next, 0, (size_t)m->grammar->n_classes * sizeof *next);
+}
+
+/* Which of a derived node's parts are nodes? Bit 0: a, bit 1: b. */
+static int sampi_node_parts(int kind)
+{
+    if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
+    if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
+    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+}
+
+/* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
+   to [i] is the new number of node i. Those of the grammar are there. */
+static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, int32_t n)
+{
+    const int32_t own = m->grammar->tree.nodes.n;
+    for (int32_t i = n - 1; i >= own; i--) {
+        const sampi_expr *e = sampi_at(&m->tree, i);
+        if (to[i] && (sampi_node_parts(e->kind) & 1)) to[e->a] = 1;
+        if (to[i] && (sampi_node_parts(e->kind) & 2)) to[e->b] = 1;
+    }
+    for (int32_t i = 0; i < n; i++) {
+        sampi_expr e = *sampi_at(&m->tree, i);
+        if (i < own) to[i] = i;
+        if (i < own || !to[i]) continue;
+        if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
+        if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
+        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+    }
+}
+
+/* Forget all that can be made again: states, entries, and the nodes that nobody needs. */
+static void sampi_sweep_nodes(sampi_matcher *m)
+{
+    int32_t n = m->tree.nodes.n;
+    int32_t *to = (int32_t *)SAMP_MALLOC((size_t)n * sizeof *to);
+    sampi_tree fresh = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_drop_entries(m);
+    if (!to) sampi_fault(m, SAMP_E_NOMEM);
+    if (!m->status) {
+        memset(to, 0, (size_t)n * sizeof *to);
+        for (int32_t i = 0; i < m->n_now; i++) to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node] = 1;
+        for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
+        for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
+        sampi_move_nodes(m, &fresh, to, n);
+    }
+    if (m->status) {
+        sampi_tree_free(&fresh);
+        SAMP_FREE(to);
+        return;
+    }
+    sampi_tree old = m->tree;
+    m->tree = fresh;
+    for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
+    for (int32_t i = 0; i < m->n_now; i++)
+        sampi_item_at(m, i)->state = to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node];
+    sampi_drop_states(m);
+    for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->state = sampi_state_of(m, sampi_item_at(m, i)->state);
+    sampi_tree_free(&old);
+    SAMP_FREE(to);
+}
+
+/* What grows, in bytes, roughly. */
+static size_t sampi_matcher_bytes(const sampi_matcher *m)
+{
+    return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
+           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
+           (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
+           (size_t)m->entries.n * sizeof(sampi_entry);
+}
+
+/* Before a call does its work: room for what it will make. */
+static int sampi_matcher_begin(sampi_matcher *m)
+{
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    m->work.n = 0;
+    m->items.n = m->n_now;
+    if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
+    if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
+    sampi_sweep_nodes(m);
+    if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
+    return m->status;
+}
+
+/* What a token leads to: items from the returned number on; none: it is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token)
+{
+    size_t n = 0;
+    const samp_vocab *vocab = m->index->vocab;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
+    const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
+    bool listed = m->index->all[token / 32] >> token % 32 & 1;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes, n) : m->n_now;
+    for (int32_t i = 0; i < m->n_now; i++)
+        if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
+            sampi_accept_named(m, token, listed);
+            break;
+        }
+    return first;
+}
+
+/* Go on behind a token. SAMP_E_RANGE: it is not allowed here; then nothing has changed, as after all errors. */
+static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status) return status;
+    sampi_level before = sampi_mark(m);
+    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
+    int32_t first = sampi_matcher_try(m, token);
+    samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
+    if (m->status || !kept) {
+        sampi_drop(m, before);
+        return m->status ? m->status : SAMP_E_RANGE;
+    }
+    *kept = token;
+    sampi_settle_items(m, first);
+    return SAMP_OK;
+}
+
+/* Is a token allowed? 1, 0 or a status. */
+static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
+{
+    int status = sampi_matcher_begin(m);
+    if (status) return status;
+    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
+    sampi_level before = sampi_mark(m);
+    bool allowed = sampi_matcher_try(m, token) < m->items.n;
+    sampi_drop(m, before);
+    return m->status ? m->status : allowed;
+}
+
+/* To the beginning of a text. What has been made stays. */
+static int sampi_matcher_reset(sampi_matcher *m)
+{
+    m->status = SAMP_OK;
+    m->budget = m->max_steps;
+    m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    m->frames.n = 1;
+    m->live = 1;
+    sampi_begin_step(m);
+    sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
+    sampi_close(m, 0, true);
+    m->n_now = m->status ? 0 : m->items.n;
+    return m->status;
+}
+
+static void sampi_matcher_free(sampi_matcher *m)
+{
+    if (!m) return;
+    sampi_drop_entries(m);
+    sampi_tree_free(&m->tree);
+    sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
+                         &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    SAMP_FREE(m->rule_frame);
+    SAMP_FREE(m->memo);
+    SAMP_FREE(m->level);
+    SAMP_FREE(m->bits);
+    SAMP_FREE(m);
+}
+
+/* A matcher with all that never moves, and nothing in its arrays. */
+static sampi_matcher *sampi_matcher_blank(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_matcher *m = (sampi_matcher *)SAMP_MALLOC(sizeof *m);
+    if (!m) return NULL;
+    memset(m, 0, sizeof *m);
+    m->index = index;
+    m->grammar = grammar;
+    m->max_bytes = (size_t)1 << 26;
+    m->max_steps = (int64_t)1 << 24;
+    size_t n_rules = (size_t)grammar->tree.rules.n;
+    m->rule_frame = (int32_t *)SAMP_MALLOC((n_rules + 1) * sizeof *m->rule_frame);
+    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
+    m->level = (sampi_level *)SAMP_MALLOC((SAMPI_MAX_PIECE + 1) * sizeof *m->level);
+    m->bits = (uint32_t *)SAMP_MALLOC((size_t)index->n_mask * 4 + 4);
+    if (!m->rule_frame || !m->memo || !m->level || !m->bits) {
+        sampi_matcher_free(m);
+        return NULL;
+    }
+    memset(m->rule_frame, 0, (n_rules + 1) * sizeof *m->rule_frame);
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    return m;
+}
+
+/* Which token a text in angle brackets is; -1: none, or several. */
+static samp_token sampi_find_text(const samp_vocab *vocab, const char *text, size_t n)
+{
+    samp_token found[2] = { -1, -1 };
+    if (vocab->tokenize) return vocab->tokenize(vocab, text, n, found, 2) == 1 ? found[0] : -1;
+    for (samp_token token = 0; token < vocab->n_vocab; token++) {
+        size_t length = 0;
+        const char *bytes = vocab->token_bytes(vocab, token, &length);
+        if (length == n && bytes && memcmp(bytes, text, n) == 0) return token;
+    }
+    return -1;
+}
+
+/* A matcher at the beginning of a text. Tokens that the grammar has by their text get their numbers: they stand in the
+   text's node, where the tree had the rule of that name. */
+static int sampi_matcher_make(sampi_matcher *m)
+{
+    m->tree = sampi_copy_tree(m, &m->grammar->tree);
+    sampi_drop_states(m);
+    sampi_frame *outermost = (sampi_frame *)sampi_more(m, &m->frames, sizeof *outermost, 1);
+    if (m->status) return m->status;
+    outermost->rule = outermost->edge = -1;
+    for (sampi_node n = 0; n < m->tree.nodes.n; n++) {
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        if (e.kind != SAMPI_NODE_TOKEN || !(e.b & 2)) continue;
+        sampi_expr *text = sampi_at(&m->tree, e.a);
+        text->c = sampi_find_text(m->index->vocab, (const char *)sampi_bytes_at(&m->tree, text->a), (size_t)text->b);
+        if (text->c < 0) return SAMP_E_RANGE;
+    }
+    return sampi_matcher_reset(m);
+}
+
+/* As it is, without its entries: these come back. NULL: no memory. */
+static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
+{
+    sampi_matcher *m = sampi_matcher_blank(from->index, from->grammar);
+    if (!m) return NULL;
+    m->max_bytes = from->max_bytes;
+    m->max_steps = from->max_steps;
+    m->n_now = from->n_now;
+    m->live = from->live;
+    m->tree = sampi_copy_tree(m, &from->tree);
+    m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
+    m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
+    m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
+    m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
+    m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
+    m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    if (!m->status) return m;
+    sampi_matcher_free(m);
+    return NULL;
+}
+
+/* ---- the sampler ---- */
+
+static const char *sampi_grammar_name(const samp_sampler *s)
+{
+    (void)s;
+    return "grammar";
+}
+
+static int sampi_grammar_accept(samp_sampler *s, samp_token token)
+{
+    return sampi_matcher_accept((sampi_matcher *)s->ctx, token);
+}
+static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
+static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
+
+/* Masks what is not allowed; an id that the vocabulary has not is not allowed. */
+static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
+{
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    int status = sampi_matcher_begin(m);
+    if (!status) status = sampi_matcher_mask(m, m->bits);
+    bool any = false;
+    for (size_t i = 0; i < cur->size && !status && !any; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        any = id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1) && cur->data[i].logit >= -FLT_MAX;
+    }
+    if (status || !any) return status ? status : SAMP_E_EMPTY;
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        if (id < m->index->n_vocab && (m->bits[id / 32] >> id % 32 & 1)) continue;
+        if (cur->data[i].logit >= -FLT_MAX) cur->sorted = false;
+        cur->data[i].logit = -INFINITY;
+    }
+    return SAMP_OK;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s);
+static const samp_sampler_i *sampi_grammar_iface(void)
+{
+    static const samp_sampler_i iface = { sampi_grammar_name,
+                                          sampi_grammar_accept,
+                                          sampi_grammar_apply,
+                                          sampi_grammar_reset,
+                                          sampi_grammar_clone,
+                                          sampi_grammar_free,
+                                          NULL };
+    return &iface;
+}
+
+static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
+{
+    sampi_matcher *m = sampi_matcher_copy((const sampi_matcher *)s->ctx);
+    samp_sampler *copy = m ? samp_init_custom(sampi_grammar_iface(), m) : NULL;
+    if (!copy) sampi_matcher_free(m);
+    return copy;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
+    sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
+    sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (!t.status && !m) return NULL;
+    int status = m ? sampi_matcher_make(m) : SAMP_OK;
+    sampi_require(&t, !status, status, "grammar");
+    t.base.iface = m && !status ? sampi_grammar_iface() : t.base.iface;
+    t.base.ctx = status ? NULL : m;
+    if (status) sampi_matcher_free(m);
+    if (status == SAMP_E_NOMEM) return NULL;
+    samp_sampler *s = sampi_new(&t);
+    if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
+    return s;
+}
+
+/* The matcher of a sampler, or NULL and why not. */
+static sampi_matcher *sampi_matcher_of(const samp_sampler *s, int *status)
+{
+    *status = s ? samp_status(s, NULL) : SAMP_E_NULL;
+    if (!*status && (s->iface != sampi_grammar_iface() || !sampi_is_custom((const sampi_sampler *)s)))
+        *status = SAMP_E_UNSUPPORTED;
+    return *status ? NULL : (sampi_matcher *)s->ctx;
+}
+
+SAMP_API int samp_set_grammar_limits(samp_sampler *s, size_t max_bytes, int64_t max_steps)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (!m) return status;
+    if (max_bytes < 1 << 16 || max_steps < 1024) return SAMP_E_RANGE;
+    m->max_bytes = max_bytes;
+    m->max_steps = max_steps;
+    return SAMP_OK;
+}
+
+SAMP_API int samp_grammar_mask(samp_sampler *s, uint32_t *bits)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && !bits) return SAMP_E_NULL;
+    if (m) status = sampi_matcher_begin(m);
+    return m && !status ? sampi_matcher_mask(m, bits) : status;
+}
+
+SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? sampi_matcher_ends(m) : status;
+}
+
+/* The only byte that the items [from, to) go on with, or -1. */
+static int sampi_forced_byte(sampi_matcher *m, int32_t from, int32_t to)
+{
+    int32_t found = -1;
+    for (int32_t i = from; i < to; i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        int32_t flags = sampi_lex_at(m, item.state)->flags;
+        if ((flags & SAMPI_STATE_TOKENS) || ((flags & SAMPI_STATE_ENDS) && item.frame == 0)) return -1;
+        for (int32_t b = 0; b < 256 && !m->status; b++)
+            if (b != found && sampi_next(m, item.state, (uint8_t)b)) {
+                if (found >= 0) return -1;
+                found = b;
+            }
+    }
+    return found;
+}
+
+SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
+{
+    enum { MOST = 4096 }; /* a grammar may force text without end */
+    int status;
+    sampi_matcher *m = sampi_matcher_of(s, &status);
+    if (m && size && !bytes) status = SAMP_E_NULL;
+    if (!status) status = sampi_matcher_begin(m);
+    if (status) return status;
+    sampi_level before = sampi_mark(m);
+    int32_t from = 0, to = m->n_now;
+    int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
+    for (int byte; n < MOST && (byte = sampi_forced_byte(m, from, to)) >= 0; n++) {
+        if ((byte & 0xc0) != 0x80) whole = n;
+        if ((size_t)n < size) bytes[n] = (char)byte;
+        int32_t first = m->items.n;
+        sampi_advance(m, from, to, (uint8_t)byte);
+        from = first;
+        to = m->items.n;
+        if (byte < 0x80) whole = n + 1;
+    }
+    sampi_drop(m, before);
+    return m->status ? m->status : whole;
+}
+
+SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *grammar, const float *logits,
+                                        size_t n_vocab)
+{
+    int status;
+    sampi_matcher *m = sampi_matcher_of(grammar, &status);
+    if (!m) return status;
+    samp_token token = samp_draw(chain, logits, n_vocab);
+    int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
+    if (allowed < 0) return allowed;
+    if (!allowed) {
+        status = samp_grammar_mask(grammar, m->bits);
+        if (!status && n_vocab > m->index->n_vocab) status = SAMP_E_RANGE;
+        if (status) return status;
+        token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    }
+    if (token < 0) return token;
+    status = samp_accept(grammar, token);
+    if (!status) status = samp_accept(chain, token);
+    return status ? status : token;
+}
+
+/* ---- what the core asks ---- */
+
+static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
+static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
+{
+    while (sampi_is_chain(s)) {
+        int32_t i = 0;
+        while (i < s->u.chain.n && s->u.chain.item[i]->off) i++;
+        if (i == s->u.chain.n) return NULL;
+        s = s->u.chain.item[i];
+    }
+    return sampi_is_grammar(s) ? s : NULL;
+}
+
+/* A chain that begins with a grammar is the rest of it on a masked row. The job's mask becomes the grammar's, joined
+   with its own. */
+static int sampi_grammar_job(sampi_job *job)
+{
+    sampi_sampler *s = sampi_first_grammar(job->s);
+    if (!s) return SAMP_OK;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
+    int status = samp_grammar_mask(&s->base, m->bits);
+    for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
+    job->mask = m->bits;
+    return status;
+}
+
+/* Into the fingerprint: the grammar, and the size of the vocabulary. */
+static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
+{
+    const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
+    const sampi_tree *t = &m->grammar->tree;
+    sampi_mix(hash, m->index->n_vocab);
+    sampi_mix(hash, (uint64_t)m->grammar->root);
+    sampi_mix(hash, sampi_checksum(t->pool.data, (size_t)t->pool.n));
+    for (sampi_node n = 0; n < t->nodes.n; n++) {
+        const sampi_expr *e = sampi_at(t, n);
+        sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
+        sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
+    }
+}
+
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
+   copy; then reading them can't fail, but for want of memory, and the text ends where that was. */
+static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
+{
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = io->mode == SAMPI_CHECK ? sampi_matcher_copy(m) : m;
+    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
+    if (!copy || (io->mode != SAMPI_WRITE && sampi_matcher_reset(copy))) io->bad = true;
+    for (uint32_t i = 0; i < n && !io->bad; i++) {
+        samp_token token = io->mode == SAMPI_WRITE ? ((const samp_token *)m->history.data)[i] : 0;
+        token = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)token, 4);
+        if (io->mode != SAMPI_WRITE && !io->bad) io->bad = sampi_matcher_accept(copy, token) != SAMP_OK;
+    }
+    if (copy != m) sampi_matcher_free(copy);
+}
+
+#endif /* SAMPLING_GRAMMAR_DECLARED */
 /* The user's own flags again. */
 #if defined(__clang__) || defined(_MSC_VER)
 #pragma float_control(pop)
@@ -12550,6 +15923,2982 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 #if defined(__clang__)
 #pragma clang diagnostic pop
 #endif
+
+/* ==================================================================================================== >>json
+   A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
+   text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers, and a
+   member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+
+enum {
+    SAMPI_JSON_DEPTH = 256,    /* of brackets */
+    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
+};
+
+typedef enum sampi_json_kind {
+    SAMPI_JSON_NULL,
+    SAMPI_JSON_FALSE,
+    SAMPI_JSON_TRUE,
+    SAMPI_JSON_NUMBER,
+    SAMPI_JSON_STRING,
+    SAMPI_JSON_ARRAY,
+    SAMPI_JSON_OBJECT
+} sampi_json_kind;
+
+typedef struct sampi_json_node {
+    uint8_t kind;           /* sampi_json_kind */
+    int32_t parent, next;   /* the next child of the same parent; -1: none */
+    int32_t first, last, n; /* the children of an array or object */
+    int32_t name;           /* the number of the member's name; -1: no member */
+    int32_t text;           /* the number of the string's text, or of the number's as it is written */
+    uint32_t at;            /* where it begins in the source */
+} sampi_json_node;
+
+typedef struct sampi_json_string {
+    uint32_t at, n; /* in bytes */
+} sampi_json_string;
+
+typedef struct sampi_json {
+    sampi_json_node *nodes;
+    sampi_json_string *strings;
+    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
+    char *bytes;                /* of all strings, unescaped */
+    int32_t n_nodes, n_strings;
+    uint32_t n_bytes, text_mask, name_mask;
+    const char *source;
+    size_t n_source;
+    samp_grammar_error *error;
+} sampi_json;
+
+typedef struct sampi_json_reader {
+    sampi_json *doc;
+    const unsigned char *at, *end;
+    int depth, status;
+} sampi_json_reader;
+
+/* The status, with the line and column (in bytes, from 1) of a place in a text. */
+static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
+{
+    sampi_reader r;
+    memset(&r, 0, sizeof r);
+    r.text = doc->source;
+    r.error = doc->error;
+    return sampi_expected(&r, doc->source + at, status, message);
+}
+
+static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
+{
+    size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
+    if (!r->status) r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
+    return -1;
+}
+
+/* ---- strings ---- */
+
+/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
+{
+    uint32_t h = (uint32_t)sampi_checksum(text, n);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_text[h & doc->text_mask];
+        const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];
+        if (!s || (s->n == n && !memcmp(doc->bytes + s->at, text, n))) return slot;
+    }
+    return NULL;
+}
+
+/* The number of the string that was written behind all others: its own, or that of an equal one. */
+static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
+{
+    sampi_json *doc = r->doc;
+    int32_t *slot = sampi_json_slot(doc, doc->bytes + doc->n_bytes, n);
+    if (!slot) return sampi_json_wrong(r, "too many strings collide");
+    if (*slot >= 0) return *slot;
+    doc->strings[doc->n_strings].at = doc->n_bytes;
+    doc->strings[doc->n_strings].n = n;
+    doc->n_bytes += n;
+    return *slot = doc->n_strings++;
+}
+
+/* The bytes of a code point in UTF-8; how many. */
+static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
+{
+    if (c < 0x80) return out[0] = (char)c, 1;
+    uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (uint32_t i = n; --i > 0; c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+    return n;
+}
+
+/* The four digits behind \u. */
+static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
+{
+    int32_t c = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        int digit = r->at < r->end ? sampi_hex_digit(*r->at) : -1;
+        if (digit < 0) return sampi_json_wrong(r, "expected four hexadecimal digits behind \\u");
+        c = c * 16 + digit;
+    }
+    return c;
+}
+
+/* An escape, behind its backslash: a code point, or -1. */
+static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
+{
+    static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *known = r->at < r->end && *r->at ? strchr(escapes, *r->at) : NULL;
+    if (known) return r->at++, means[known - escapes];
+    if (r->at >= r->end || *r->at != 'u') return sampi_json_wrong(r, "expected an escape: one of \"\\/bfnrtu");
+    r->at++;
+    int32_t c = sampi_json_hex(r), low;
+    if (c < 0xd800 || c >= 0xe000) return c;
+    if (c >= 0xdc00 || r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+        return sampi_json_wrong(r, "half of a surrogate pair");
+    r->at += 2;
+    low = sampi_json_hex(r);
+    if (low >= 0 && (low < 0xdc00 || low >= 0xe000)) return sampi_json_wrong(r, "half of a surrogate pair");
+    return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* A string, from its quote on: its number. */
+static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
+{
+    char *out = r->doc->bytes + r->doc->n_bytes;
+    uint32_t n = 0;
+    for (r->at++; r->at < r->end && *r->at != '"';) {
+        uint32_t c, length = sampi_utf8_get(r->at, r->end, &c);
+        if (length == 0) return sampi_json_wrong(r, "not UTF-8");
+        if (c < 0x20) return sampi_json_wrong(r, "a control character in a string must be escaped");
+        r->at += length;
+        if (c == '\\') {
+            int32_t meant = sampi_json_escape(r);
+            if (meant < 0) return -1;
+            c = (uint32_t)meant;
+        }
+        n += sampi_utf8_put(out + n, c);
+    }
+    if (r->at >= r->end) return sampi_json_wrong(r, "expected \" at the end of a string");
+    r->at++;
+    return sampi_json_intern(r, n);
+}
+
+/* ---- values ---- */
+
+static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
+    return (size_t)(r->at - from);
+}
+
+static SAMPI_COLD int32_t sampi_json_number(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    if (*r->at == '-') r->at++;
+    const unsigned char *first = r->at;
+    size_t n = sampi_json_digits(r);
+    if (n == 0 || (n > 1 && *first == '0')) return sampi_json_wrong(r, n ? "a zero leads" : "expected a value");
+    if (r->at < r->end && *r->at == '.') {
+        r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    if (r->at < r->end && (*r->at | 0x20) == 'e') {
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    uint32_t size = (uint32_t)(r->at - from);
+    memcpy(r->doc->bytes + r->doc->n_bytes, from, size);
+    return sampi_json_intern(r, size);
+}
+
+static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
+}
+
+/* Is this the next byte behind space? Then it is read. */
+static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
+{
+    sampi_json_space(r);
+    if (r->at >= r->end || *r->at != (unsigned char)c) return false;
+    r->at++;
+    return true;
+}
+
+/* The member's place in the table of names; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
+{
+    uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+    uint32_t h = (uint32_t)(key >> 32);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_name[h & doc->name_mask];
+        if (*slot < 0 || (doc->nodes[*slot].parent == object && doc->nodes[*slot].name == name)) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
+
+/* What stands between the brackets of an array or an object, and the closing one. */
+static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
+{
+    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
+    char close = object ? '}' : ']';
+    r->at++;
+    if (sampi_json_next(r, close)) return;
+    do {
+        int32_t name = -1;
+        sampi_json_space(r);
+        if (object) {
+            const unsigned char *at = r->at;
+            if (r->at >= r->end || *r->at != '"')
+                sampi_json_wrong(r, "expected a member's name in quotes");
+            else
+                name = sampi_json_text(r);
+            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
+            if (!r->status && (!slot || *slot >= 0)) {
+                r->at = at;
+                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+            }
+            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
+            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
+        }
+        if (!r->status) sampi_json_value(r, node, name);
+    } while (!r->status && sampi_json_next(r, ','));
+    if (!r->status && !sampi_json_next(r, close))
+        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
+}
+
+static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n)) return false;
+    r->at += n;
+    return true;
+}
+
+/* A value and all in it: the number of its node. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+{
+    sampi_json *doc = r->doc;
+    sampi_json_space(r);
+    int c = r->at < r->end ? *r->at : 0;
+    int32_t node = doc->n_nodes++;
+    sampi_json_node *v = &doc->nodes[node];
+    v->parent = parent;
+    v->name = name;
+    v->next = v->first = v->last = v->text = -1;
+    v->n = 0;
+    v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    if (parent >= 0) {
+        sampi_json_node *above = &doc->nodes[parent];
+        *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
+        above->last = node;
+    }
+    if (c == '{' || c == '[') {
+        v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
+        if (++r->depth > SAMPI_JSON_DEPTH) {
+            r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
+            return -1;
+        }
+        sampi_json_children(r, node);
+        r->depth--;
+    } else if (c == '"') {
+        v->kind = SAMPI_JSON_STRING;
+        v->text = sampi_json_text(r);
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        v->kind = SAMPI_JSON_NUMBER;
+        v->text = sampi_json_number(r);
+    } else if (sampi_json_word(r, "true"))
+        v->kind = SAMPI_JSON_TRUE;
+    else if (sampi_json_word(r, "false"))
+        v->kind = SAMPI_JSON_FALSE;
+    else if (sampi_json_word(r, "null"))
+        v->kind = SAMPI_JSON_NULL;
+    else
+        sampi_json_wrong(r, "expected a value");
+    return node;
+}
+
+/* ---- documents ---- */
+
+static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
+
+/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
+   name its colon. */
+static SAMPI_COLD int sampi_json_room(sampi_json *doc)
+{
+    size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
+    for (size_t i = 0; i < doc->n_source; i++) {
+        char c = doc->source[i];
+        n_nodes += c == ',' || c == '[' || c == '{';
+        n_names += c == ':';
+    }
+    size_t n_strings = n_nodes + n_names;
+    while (text_size < 2 * n_strings) text_size *= 2;
+    while (name_size < 2 * n_names) name_size *= 2;
+    size_t size = n_nodes * sizeof *doc->nodes + n_strings * sizeof *doc->strings;
+    size += (text_size + name_size) * sizeof(int32_t) + doc->n_source + 1;
+    doc->nodes = (sampi_json_node *)SAMP_MALLOC(size);
+    if (!doc->nodes) return sampi_json_fail(doc, 0, SAMP_E_NOMEM, "out of memory");
+    doc->strings = (sampi_json_string *)(doc->nodes + n_nodes);
+    doc->by_text = (int32_t *)(doc->strings + n_strings);
+    doc->by_name = doc->by_text + text_size;
+    doc->bytes = (char *)(doc->by_name + name_size);
+    memset(doc->by_text, 0xff, (text_size + name_size) * sizeof(int32_t));
+    doc->text_mask = (uint32_t)text_size - 1;
+    doc->name_mask = (uint32_t)name_size - 1;
+    return SAMP_OK;
+}
+
+/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
+   is the whole. */
+static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(doc, 0, sizeof *doc);
+    doc->source = text;
+    doc->n_source = n;
+    doc->error = error;
+    if (n > SAMPI_JSON_BYTES) return sampi_json_fail(doc, 0, SAMP_E_RANGE, "the text is too long");
+    int status = sampi_json_room(doc);
+    if (status) return status;
+    const unsigned char *bytes = (const unsigned char *)text;
+    sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
+    sampi_json_value(&r, -1, -1);
+    sampi_json_space(&r);
+    if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
+    if (r.status) {
+        sampi_json_free(doc);
+        doc->nodes = NULL;
+    }
+    return r.status;
+}
+
+/* The number of a string of the document that has this text; -1: none has. */
+static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
+{
+    const int32_t *slot = sampi_json_slot(doc, text, n);
+    return slot ? *slot : -1;
+}
+
+/* The member of this name; -1: the node has none, or is no object. */
+static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
+{
+    if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
+    const int32_t *slot = sampi_json_member_slot(doc, node, name);
+    return slot ? *slot : -1;
+}
+
+#endif /* SAMPLING_GRAMMAR_DECLARED */
+
+/* ================================================================================================== >>schema
+   JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
+   no instance of the schema; what can't be expressed is refused by name and place, never left out.
+
+   A goal is a set of literals that a value must satisfy together: schemas, schemas that it must not satisfy, and
+   values that it must equal or must not. The goals of a property, say, are collected from all schemas that speak of
+   it. What a goal allows is computed in two ways:
+     null, booleans, numbers, strings    are regular: the keywords make sets of texts, and allOf, anyOf, oneOf, not, if
+                                         are their and, or and complement
+     arrays, objects                     the goal is taken apart into alternatives without allOf, anyOf and so on;
+                                         each is one shape, whose parts have goals again
+   Each goal with arrays or objects is a rule, made once, so schemas may recur.
+
+   Complements are exact since a constrained value has but some spellings, all of them or none in each set: numbers
+   without an exponent, strings with the shortest escape of each character. Where nothing constrains a number or a
+   string, any spelling will do. */
+#ifdef SAMPLING_GRAMMAR_DECLARED
+
+/* clang-format off */
+#define SAMPI_SCHEMA_KEYS(X) \
+    X(TYPE, "type") X(CONST, "const") X(ENUM, "enum") X(NOT, "not") X(ALL_OF, "allOf") X(ANY_OF, "anyOf") \
+    X(ONE_OF, "oneOf") X(IF, "if") X(THEN, "then") X(ELSE, "else") X(REF, "$ref") \
+    X(PROPERTIES, "properties") X(PATTERN_PROPERTIES, "patternProperties") \
+    X(ADDITIONAL_PROPERTIES, "additionalProperties") X(PROPERTY_NAMES, "propertyNames") X(REQUIRED, "required") \
+    X(MIN_PROPERTIES, "minProperties") X(MAX_PROPERTIES, "maxProperties") \
+    X(DEPENDENT_REQUIRED, "dependentRequired") X(DEPENDENT_SCHEMAS, "dependentSchemas") \
+    X(DEPENDENCIES, "dependencies") X(UNEVALUATED_PROPERTIES, "unevaluatedProperties") \
+    X(PREFIX_ITEMS, "prefixItems") X(ITEMS, "items") X(ADDITIONAL_ITEMS, "additionalItems") \
+    X(CONTAINS, "contains") X(MIN_CONTAINS, "minContains") X(MAX_CONTAINS, "maxContains") \
+    X(MIN_ITEMS, "minItems") X(MAX_ITEMS, "maxItems") X(UNIQUE_ITEMS, "uniqueItems") \
+    X(UNEVALUATED_ITEMS, "unevaluatedItems") \
+    X(MIN_LENGTH, "minLength") X(MAX_LENGTH, "maxLength") X(PATTERN, "pattern") X(FORMAT, "format") \
+    X(MINIMUM, "minimum") X(MAXIMUM, "maximum") X(EXCLUSIVE_MINIMUM, "exclusiveMinimum") \
+    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum") X(MULTIPLE_OF, "multipleOf") \
+    X(DYNAMIC_REF, "$dynamicRef") X(RECURSIVE_REF, "$recursiveRef") \
+    X(ID, "$id") X(OLD_ID, "id") X(ANCHOR, "$anchor") X(DYNAMIC_ANCHOR, "$dynamicAnchor") X(SCHEMA, "$schema")
+/* clang-format on */
+typedef enum sampi_schema_key {
+#define SAMPI_SCHEMA_KEY(key, name) SAMPI_KEY_##key,
+    SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_KEY)
+#undef SAMPI_SCHEMA_KEY
+        SAMPI_KEY_LAST
+} sampi_schema_key;
+
+/* Sets of types. */
+enum {
+    SAMPI_T_NULL = 1,
+    SAMPI_T_FALSE = 2,
+    SAMPI_T_TRUE = 4,
+    SAMPI_T_NUMBER = 8,
+    SAMPI_T_STRING = 16,
+    SAMPI_T_ARRAY = 32,
+    SAMPI_T_OBJECT = 64,
+    SAMPI_T_ALL = 127,
+    SAMPI_T_DEEP = SAMPI_T_ARRAY | SAMPI_T_OBJECT
+};
+
+/* What is asked of a value: a node of the document, and in the lowest two bits how it is meant. */
+typedef int32_t sampi_literal;
+enum { SAMPI_IS = 0, SAMPI_ISNT = 1, SAMPI_EQUALS = 2, SAMPI_DIFFERS = 3 };
+
+/* The texts of numbers or of strings: all of them (n = SAMPI_ANY), those of a node of the tree (n = SAMPI_SOME), or
+   the values [n] at `list` of the arena, nodes of the document. */
+typedef struct sampi_texts {
+    sampi_node node;
+    int32_t list, n;
+} sampi_texts;
+enum { SAMPI_ANY = -1, SAMPI_SOME = -2 };
+
+typedef struct sampi_scalars {
+    unsigned types; /* of null, false, true */
+    sampi_texts number, string;
+} sampi_scalars;
+
+typedef struct sampi_goal {
+    int32_t first, n; /* literals, ascending, in the arena */
+    int32_t rule;     /* -1: none yet */
+    uint8_t possible; /* SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO */
+} sampi_goal;
+enum { SAMPI_UNKNOWN, SAMPI_YES, SAMPI_NO };
+
+typedef struct sampi_schema {
+    sampi_json doc;
+    sampi_tree *tree;
+    int status;                     /* the first error: what comes after it does nothing */
+    bool in_order;                  /* members come in the schema's order */
+    int draft;                      /* 4, 6, 7, or 2020 */
+    int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
+    uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
+    sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
+    uint8_t *scalars_known;         /* [2 * n_nodes] 0, 1: being made, 2 */
+    sampi_vec goals, slots;         /* sampi_goal, and where a goal with some hash is */
+    sampi_vec arena;                /* int32_t: literals of goals, lists of texts. Only grows */
+    sampi_vec stack;                /* int32_t: what functions collect; each leaves it as it was */
+    sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
+    sampi_vec queue;                /* goals whose rules have no body yet */
+    sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
+    int32_t *listed;                /* [n_strings] see sampi_object_name */
+    int64_t steps;                  /* that may still be done */
+    int nesting;                    /* of sampi_schema_scalars */
+    int level;                      /* of questions whether something is possible, one within the other */
+    sampi_node space, comma, colon; /* between the parts of arrays and objects */
+    sampi_node any, string;         /* a character of a string in any spelling; any string */
+    sampi_node character, shortest; /* the same in the shortest one */
+    sampi_node number, plain, magnitude, fraction, digits; /* any number; without exponent; without sign; . digits */
+} sampi_schema;
+
+enum {
+    SAMPI_SCHEMA_STEPS = 1 << 17,
+    SAMPI_SCHEMA_GOALS = 1 << 16,
+    SAMPI_SCHEMA_NESTING = 400,
+    SAMPI_SCHEMA_PREFIX = 4096
+};
+
+static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
+
+static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t *n)
+{
+    *n = x->doc.strings[string].n;
+    return x->doc.bytes + x->doc.strings[string].at;
+}
+
+/* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
+static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    return sampi_json_member(&x->doc, schema, x->key[key]);
+}
+
+/* ---- errors ---- */
+
+/* The way from the root to a node, as a JSON pointer, into text[size]. */
+static SAMPI_COLD void sampi_schema_pointer(const sampi_schema *x, int32_t node, char *text, size_t size)
+{
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    size_t n = 0;
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0 && n + 12 < size) {
+        const sampi_json_node *v = sampi_doc(x, way[n_way]);
+        text[n++] = '/';
+        if (v->name >= 0) {
+            size_t length;
+            const char *name = sampi_doc_text(x, v->name, &length);
+            for (size_t i = 0; i < length && n + 3 < size; i++) {
+                bool escaped = name[i] == '~' || name[i] == '/';
+                if (escaped) text[n++] = '~';
+                text[n++] = name[i] == '~'                  ? '0'
+                            : name[i] == '/'                ? '1'
+                            : (unsigned char)name[i] < 0x20 ? '?'
+                                                            : name[i];
+            }
+        } else {
+            int32_t index = 0, scale = 1;
+            for (int32_t i = sampi_doc(x, v->parent)->first; i != way[n_way]; i = sampi_doc(x, i)->next) index++;
+            while (scale <= index / 10) scale *= 10;
+            for (; scale > 0; scale /= 10) text[n++] = (char)('0' + index / scale % 10);
+        }
+    }
+    text[n] = 0;
+}
+
+/* The first error stays: the place in the schema, and what is wrong there. */
+static SAMPI_COLD void sampi_schema_fail(sampi_schema *x, int32_t node, int status, const char *text)
+{
+    char message[160];
+    if (x->status) return;
+    x->status = status;
+    sampi_schema_pointer(x, node, message, sizeof message);
+    size_t n = strlen(message), m = strlen(text);
+    if (n + m + 2 < sizeof message) {
+        memcpy(message + n, ": ", 2);
+        memcpy(message + n + 2, text, m + 1);
+    }
+    sampi_json_fail(&x->doc, sampi_doc(x, node)->at, status, message);
+}
+
+static SAMPI_COLD void sampi_refuse(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_UNSUPPORTED, text);
+}
+
+static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char *text)
+{
+    sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
+}
+
+/* An error of the tree is one of the schema. */
+static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
+{
+    if (status < 0)
+        sampi_schema_fail(x, 0, status, status == SAMP_E_NOMEM ? "out of memory" : "the grammar becomes too large");
+}
+
+/* One more step; false: it is one too many, or there has been an error. */
+static SAMPI_COLD bool sampi_schema_step(sampi_schema *x, int32_t node)
+{
+    if (!x->status && --x->steps < 0)
+        sampi_schema_fail(x, node, SAMP_E_RANGE, "too many combinations of anyOf, oneOf, not and the like");
+    return !x->status;
+}
+
+/* ---- collections ---- */
+
+static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value)
+{
+    int32_t *room = x->status ? NULL : (int32_t *)sampi_vec_add(vec, sizeof *room, 1);
+    if (room)
+        *room = value;
+    else if (!x->status)
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+}
+
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+
+/* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
+   any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
+static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sampi_schema_key key, int32_t absent)
+{
+    int32_t node = sampi_keyword(x, schema, key);
+    size_t n, i = 0;
+    int64_t value = 0;
+    if (node < 0) return absent;
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return sampi_malformed(x, node, "expected a number"), absent;
+    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+        if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
+    if (i < n && text[i] == '.')
+        for (i++; i < n && text[i] == '0'; i++) {
+        }
+    if (i < n) return sampi_malformed(x, node, "expected a whole number, not negative"), absent;
+    if (value < INT32_MAX) return (int32_t)value;
+    if (absent == 0) sampi_schema_fail(x, node, SAMP_E_RANGE, "this bound is too large");
+    return INT32_MAX;
+}
+
+static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
+{
+    static const uint8_t types[] = { SAMPI_T_NULL,   SAMPI_T_FALSE, SAMPI_T_TRUE,  SAMPI_T_NUMBER,
+                                     SAMPI_T_STRING, SAMPI_T_ARRAY, SAMPI_T_OBJECT };
+    return types[sampi_doc(x, value)->kind];
+}
+
+/* ---- references ----
+   A reference is an address and, behind a #, a place in what is there: a JSON pointer, or the name of an anchor.
+   Addresses count from the $id around them; only those in this text can be known. */
+
+enum { SAMPI_URI = 1024 };
+
+/* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
+static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
+{
+    int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
+    return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
+}
+
+static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
+{
+    size_t end = 0;
+    while (end < n && text[end] != '#') end++;
+    return end;
+}
+
+/* Replaces an address by what a reference, told without its #, means there. Returns its length; 0: it is too long, or
+   climbs (../). */
+static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, size_t n_ref)
+{
+    size_t scheme = 0, path = 0, keep = 0;
+    if (n_ref == 0) return n;
+    while (scheme < n_ref && ((ref[scheme] | 32) >= 'a' && (ref[scheme] | 32) <= 'z')) scheme++;
+    for (size_t i = 0; i + 2 < n && !path; i++)
+        if (!memcmp(base + i, "://", 3)) path = i + 3;
+    while (path < n && base[path] != '/') path++;
+    if (ref[0] == '/')
+        keep = path;
+    else
+        for (size_t i = path; i < n; i++)
+            if (base[i] == '/') keep = i + 1;
+    if (scheme > 0 && scheme < n_ref && ref[scheme] == ':')
+        keep = 0;
+    else if (ref[0] == '.' || (keep == 0 && path > 0))
+        return 0;
+    if (keep + n_ref >= SAMPI_URI) return 0;
+    memcpy(base + keep, ref, n_ref);
+    return keep + n_ref;
+}
+
+/* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
+static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t node, char *out)
+{
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    size_t n = 0;
+    for (; node >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0) {
+        size_t n_id = 0;
+        int32_t id = sampi_schema_id(x, way[n_way]);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+        n = sampi_uri_join(out, n, text, sampi_uri_end(text, n_id));
+    }
+    return n;
+}
+
+/* The schema around a node that has an address of its own, or the root. */
+static SAMPI_COLD int32_t sampi_schema_resource(const sampi_schema *x, int32_t node)
+{
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
+        size_t n = 0;
+        int32_t id = sampi_schema_id(x, node);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n);
+        if (sampi_uri_end(text, n) > 0) break;
+    }
+    return node;
+}
+
+/* The schema with that address; -1: there is none. */
+static SAMPI_COLD int32_t sampi_schema_addressed(sampi_schema *x, const char *address, size_t n)
+{
+    char out[SAMPI_URI];
+    for (int32_t i = 0; i < x->doc.n_nodes && n; i++) {
+        if (sampi_schema_id(x, i) < 0 || sampi_schema_resource(x, i) != i || !sampi_schema_step(x, i)) continue;
+        if (sampi_schema_address(x, i, out) == n && !memcmp(out, address, n)) return i;
+    }
+    return -1;
+}
+
+/* The node that a JSON pointer leads to from another one, or -1. */
+static SAMPI_COLD int32_t sampi_json_pointed(const sampi_json *doc, int32_t node, const char *at, const char *end)
+{
+    char token[SAMPI_URI];
+    while (at < end && node >= 0) {
+        size_t n = 0;
+        int32_t index = 0;
+        bool number = true;
+        for (at++; at < end && *at != '/' && n < sizeof token; at++) {
+            token[n] = *at;
+            if (*at == '~' && at + 1 < end) token[n] = *++at == '1' ? '/' : '~';
+            number = number && token[n] >= '0' && token[n] <= '9' && index < 100000000;
+            if (number) index = index * 10 + (token[n] - '0');
+            n++;
+        }
+        if (doc->nodes[node].kind == SAMPI_JSON_ARRAY) {
+            int32_t i = number && n ? doc->nodes[node].first : -1;
+            while (i >= 0 && index-- > 0) i = doc->nodes[i].next;
+            node = i;
+        } else
+            node = sampi_json_member(doc, node, sampi_json_find(doc, token, n));
+    }
+    return node;
+}
+
+/* The schema of a resource that has this anchor: $anchor, or an $id that is only that. */
+static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resource, const char *name, size_t n)
+{
+    static const sampi_schema_key keys[2] = { SAMPI_KEY_ANCHOR, SAMPI_KEY_DYNAMIC_ANCHOR };
+    int32_t string = sampi_json_find(&x->doc, name, n);
+    for (int32_t i = resource; i < x->doc.n_nodes; i++) {
+        size_t n_id = 0;
+        int32_t id = sampi_schema_id(x, i);
+        const char *text = id < 0 ? "" : sampi_doc_text(x, id, &n_id);
+        bool found = n_id == n + 1 && text[0] == '#' && !memcmp(text + 1, name, n);
+        for (int k = 0; k < 2 && !found; k++) {
+            int32_t anchor = sampi_keyword(x, i, keys[k]);
+            found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
+        }
+        if (found && sampi_schema_resource(x, i) == resource) return i;
+        if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
+    }
+    return -1;
+}
+
+/* What is behind the # without its percent signs; its length. */
+static SAMPI_COLD size_t sampi_uri_decode(const char *text, size_t n, char *out)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < SAMPI_URI; i++, used++) {
+        int high = i + 2 < n && text[i] == '%' ? sampi_hex_digit(text[i + 1]) : -1;
+        int low = high < 0 ? -1 : sampi_hex_digit(text[i + 2]);
+        out[used] = low < 0 ? text[i] : (char)(high * 16 + low);
+        if (low >= 0) i += 2;
+    }
+    return used;
+}
+
+/* The schema that the value of a $ref means. Found once. -1: an error. */
+static SAMPI_COLD int32_t sampi_schema_target(sampi_schema *x, int32_t ref)
+{
+    char address[SAMPI_URI], place[SAMPI_URI];
+    size_t n;
+    int32_t found = x->targets[ref], resource;
+    if (found >= 0 || x->status) return x->status ? -1 : found;
+    if (sampi_doc(x, ref)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, ref, "expected a reference"), -1;
+    const char *text = sampi_doc_text(x, sampi_doc(x, ref)->text, &n);
+    size_t end = sampi_uri_end(text, n);
+    if (n > SAMPI_URI) return sampi_schema_fail(x, ref, SAMP_E_RANGE, "the reference is too long"), -1;
+    if (end == 0)
+        resource = sampi_schema_resource(x, ref);
+    else
+        resource = sampi_schema_addressed(x, address,
+                                          sampi_uri_join(address, sampi_schema_address(x, ref, address), text, end));
+    if (resource < 0) return sampi_refuse(x, ref, "a schema that is not in this text"), -1;
+    size_t n_place = end < n ? sampi_uri_decode(text + end + 1, n - end - 1, place) : 0;
+    if (n_place > 0 && place[0] != '/')
+        found = sampi_schema_anchored(x, resource, place, n_place);
+    else
+        found = sampi_json_pointed(&x->doc, resource, place, place + n_place);
+    if (found < 0 && !x->status)
+        sampi_malformed(x, ref, "expected a reference to a schema of this text");
+    else if (found >= 0 && sampi_doc(x, found)->kind != SAMPI_JSON_OBJECT &&
+             sampi_doc(x, found)->kind > SAMPI_JSON_TRUE)
+        sampi_malformed(x, ref, "expected a reference to a schema");
+    return x->targets[ref] = x->status ? -1 : found;
+}
+
+/* ---- strings ---- */
+
+/* The shortest spelling of a code point in a JSON string: how many bytes. */
+static SAMPI_COLD uint32_t sampi_json_spell(char *out, uint32_t c)
+{
+    static const char escaped[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt", hex[] = "0123456789abcdef";
+    const char *known = c && c < 0x80 ? strchr(escaped, (int)c) : NULL;
+    if (!known && c >= 0x20) return sampi_utf8_put(out, c);
+    out[0] = '\\';
+    if (known) return out[1] = letter[known - escaped], 2;
+    memcpy(out + 1, "u00", 3);
+    out[4] = hex[c >> 4];
+    out[5] = hex[c & 15];
+    return 6;
+}
+
+/* A text as a JSON string, with its quotes. */
+static SAMPI_COLD sampi_node sampi_schema_quoted(sampi_schema *x, int32_t string)
+{
+    size_t n, used = 0;
+    const char *text = sampi_doc_text(x, string, &n);
+    char *out = (char *)SAMP_MALLOC(6 * n + 2);
+    if (!out) return SAMP_E_NOMEM;
+    out[used++] = '"';
+    for (const unsigned char *at = (const unsigned char *)text, *end = at + n; at < end;) {
+        uint32_t c;
+        at += sampi_utf8_get(at, end, &c);
+        used += sampi_json_spell(out + used, c);
+    }
+    out[used++] = '"';
+    sampi_node node = sampi_tree_text(x->tree, out, used);
+    SAMP_FREE(out);
+    return node;
+}
+
+/* One of the code points lo .. hi, in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_range(sampi_tree *t, uint32_t lo, uint32_t hi)
+{
+    static const uint32_t raw[3][2] = { { 0x20, 0x21 }, { 0x23, 0x5b }, { 0x5d, 0x10ffff } };
+    sampi_node node = SAMPI_NEVER;
+    for (int i = 0; i < 3; i++) {
+        uint32_t range[1][2] = { { lo > raw[i][0] ? lo : raw[i][0], hi < raw[i][1] ? hi : raw[i][1] } };
+        if (range[0][0] <= range[0][1])
+            node = sampi_tree_alt(t, node, sampi_tree_class(t, (const uint32_t(*)[2])range, 1, false));
+    }
+    for (uint32_t c = 0; c <= 0x5c; c = c == 0x1f ? 0x22 : c == 0x22 ? 0x5c : c + 1) {
+        char out[8];
+        if (c >= lo && c <= hi) node = sampi_tree_alt(t, node, sampi_tree_text(t, out, sampi_json_spell(out, c)));
+    }
+    return node;
+}
+
+/* A node between quotes. */
+static SAMPI_COLD sampi_node sampi_schema_in_quotes(sampi_tree *t, sampi_node inside)
+{
+    sampi_node quote = sampi_tree_text(t, "\"", 1);
+    return sampi_tree_seq(t, quote, sampi_tree_seq(t, inside, quote));
+}
+
+/* ---- numbers ---- */
+
+/* A decimal number: 0.d1 d2 d3 ... times 10 to the power of `point`; d1 and the last digit are not 0. Zero has none. */
+typedef struct sampi_decimal {
+    bool negative;
+    int32_t n, point;
+    char d[400];
+} sampi_decimal;
+
+/* The number of a node; false: it has more digits than we take (no error). */
+static SAMPI_COLD bool sampi_decimal_read(const sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    size_t n, i = 0;
+    const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    int32_t exponent = 0;
+    bool behind = false;
+    d->n = d->point = 0;
+    d->negative = text[0] == '-';
+    for (i = d->negative; i < n && (text[i] | 0x20) != 'e'; i++) {
+        if (text[i] == '.')
+            behind = true;
+        else if (d->n > 0 || text[i] != '0') {
+            if (d->n == (int32_t)sizeof d->d) return false;
+            d->d[d->n++] = text[i];
+            d->point += !behind;
+        } else
+            d->point -= behind;
+    }
+    bool minus = i + 1 < n && text[i + 1] == '-';
+    for (i++; i < n; i++)
+        if (text[i] >= '0' && text[i] <= '9' && exponent < 100000) exponent = exponent * 10 + (text[i] - '0');
+    while (d->n > 0 && d->d[d->n - 1] == '0') d->n--;
+    d->point = d->n ? d->point + (minus ? -exponent : exponent) : 0;
+    if (d->n == 0) d->negative = false;
+    return d->point <= (int32_t)sizeof d->d && d->point >= -(int32_t)sizeof d->d;
+}
+
+static SAMPI_COLD bool sampi_decimal_same(const sampi_decimal *a, const sampi_decimal *b)
+{
+    return a->negative == b->negative && a->n == b->n && a->point == b->point && !memcmp(a->d, b->d, (size_t)a->n);
+}
+
+static SAMPI_COLD void sampi_schema_decimal(sampi_schema *x, int32_t node, sampi_decimal *d)
+{
+    bool number = sampi_doc(x, node)->kind == SAMPI_JSON_NUMBER;
+    d->n = d->point = 0;
+    d->negative = false;
+    if (!number)
+        sampi_malformed(x, node, "expected a number");
+    else if (!sampi_decimal_read(x, node, d))
+        sampi_schema_fail(x, node, SAMP_E_RANGE, "this number has too many digits");
+}
+
+/* Its digits as they are written: before the point at least one, behind it as many as there must be. */
+static int32_t sampi_decimal_whole(const sampi_decimal *d) { return d->point > 1 ? d->point : 1; }
+static int32_t sampi_decimal_tail(const sampi_decimal *d) { return d->n > d->point ? d->n - d->point : 0; }
+static int sampi_decimal_digit(const sampi_decimal *d, int32_t i) /* i = 0: the first one written */
+{
+    i += d->point - sampi_decimal_whole(d);
+    return i >= 0 && i < d->n ? d->d[i] : '0';
+}
+
+static SAMPI_COLD sampi_node sampi_schema_optional(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_repeat(t, a, 0, 1);
+}
+
+/* The digits a .. b, so many times. */
+static SAMPI_COLD sampi_node sampi_schema_digits(sampi_tree *t, int a, int b, int32_t least, int32_t most)
+{
+    return a > b ? (sampi_node)SAMPI_NEVER
+                 : sampi_tree_repeat(t, sampi_tree_byte(t, (uint32_t)a, (uint32_t)b), least, most);
+}
+
+/* The digits of d from the one in place i on, or larger ones of the same number; `same` follows if they are the same,
+   `larger` if not, behind n - 1 - i digits more. */
+static SAMPI_COLD sampi_node sampi_schema_from_digits(sampi_tree *t, const sampi_decimal *d, int32_t first, int32_t n,
+                                                      sampi_node same, sampi_node larger, bool any_tail)
+{
+    for (int32_t i = n; i-- > 0;) {
+        int digit = sampi_decimal_digit(d, first + i);
+        sampi_node rest = any_tail
+                              ? larger
+                              : sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', n - 1 - i, n - 1 - i), larger);
+        same = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, digit, digit, 1, 1), same),
+                              sampi_tree_seq(t, sampi_schema_digits(t, digit + 1, '9', 1, 1), rest));
+    }
+    return same;
+}
+
+/* The numbers without sign that are at least |d|, or with `strict` more. */
+static SAMPI_COLD sampi_node sampi_schema_above(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    int32_t whole = sampi_decimal_whole(d), tail = sampi_decimal_tail(d);
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node more = sampi_tree_seq(t, zeros, sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1), any));
+    sampi_node behind = strict ? more : any, point = sampi_tree_text(t, ".", 1);
+    behind = sampi_schema_from_digits(t, d, whole, tail, behind, any, true);
+    if (tail == 0 && !strict)
+        behind = x->fraction;
+    else
+        behind = sampi_tree_seq(t, point, behind);
+    sampi_node same = sampi_schema_from_digits(t, d, 0, whole, behind, x->fraction, false);
+    sampi_node longer = sampi_tree_seq(t, sampi_schema_digits(t, '1', '9', 1, 1),
+                                       sampi_schema_digits(t, '0', '9', whole, -1));
+    return sampi_tree_alt(t, same, sampi_tree_seq(t, longer, x->fraction));
+}
+
+/* What is not in a, of a set that has no text but UTF-8. */
+static SAMPI_COLD sampi_node sampi_schema_except(sampi_tree *t, sampi_node all, sampi_node a)
+{
+    return sampi_tree_and(t, all, a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0));
+}
+
+static SAMPI_COLD sampi_node sampi_schema_minus(sampi_tree *t, sampi_node a)
+{
+    return sampi_tree_seq(t, sampi_tree_text(t, "-", 1), a);
+}
+
+/* The numbers from d on, or with `strict` above it. */
+static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const sampi_decimal *d, bool strict)
+{
+    sampi_tree *t = x->tree;
+    if (d->n > 0 && !d->negative) return sampi_schema_above(x, d, strict);
+    if (d->n == 0 && strict) return sampi_schema_above(x, d, true);
+    sampi_node small = sampi_schema_except(t, x->magnitude, sampi_schema_above(x, d, !strict));
+    return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
+}
+
+/* The spellings of one number: any number of zeros at the end of its fraction. */
+static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    if (!sampi_decimal_read(x, node, &d)) return SAMP_E_RANGE;
+    char text[2 * sizeof d.d + 4];
+    size_t n = 0, whole = (size_t)sampi_decimal_whole(&d), tail = (size_t)sampi_decimal_tail(&d);
+    for (size_t i = 0; i < whole + tail; i++) {
+        if (i == whole) text[n++] = '.';
+        text[n++] = (char)sampi_decimal_digit(&d, (int32_t)i);
+    }
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', tail ? 0 : 1, -1), number = sampi_tree_text(t, text, n);
+    if (tail == 0) zeros = sampi_schema_optional(t, sampi_tree_seq(t, sampi_tree_text(t, ".", 1), zeros));
+    number = sampi_tree_seq(t, number, zeros);
+    if (d.n == 0) return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), number);
+    return d.negative ? sampi_schema_minus(t, number) : number;
+}
+
+/* The whole numbers. Drafts before 6 do not count 1.0 among them. */
+static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    sampi_node point = sampi_tree_seq(t, sampi_tree_text(t, ".", 1), sampi_schema_digits(t, '0', '0', 1, -1));
+    sampi_node sign = sampi_schema_optional(t, sampi_tree_text(t, "-", 1));
+    sampi_node whole = sampi_tree_seq(t, sign, x->digits);
+    return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
+}
+
+/* The whole numbers (no sign) that end in the digits w [n], and then in so many zeros. A number may be shorter than
+   that: as if zeros led it. */
+static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n, int32_t zeros)
+{
+    sampi_tree *t = x->tree;
+    int32_t lead = 0;
+    while (lead < n && w[lead] == '0') lead++;
+    sampi_node end = sampi_schema_digits(t, '0', '0', zeros, zeros), any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, w, (size_t)n), end));
+    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1)
+                                 : sampi_tree_seq(t, sampi_tree_text(t, w + lead, (size_t)(n - lead)), end);
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
+}
+
+/* The fractions, with their point, that have `gap` digits, then f [n], then zeros; those at the end may be missing. */
+static SAMPI_COLD sampi_node sampi_schema_fraction_end(const sampi_schema *x, int32_t gap, const char *f, int32_t n)
+{
+    sampi_tree *t = x->tree;
+    sampi_node zeros = sampi_schema_digits(t, '0', '0', 0, -1), point = sampi_tree_text(t, ".", 1), behind;
+    while (n > 0 && f[n - 1] == '0') n--;
+    if (n > 0) {
+        behind = sampi_tree_seq(t, sampi_tree_text(t, f, (size_t)n), zeros);
+        return sampi_tree_seq(t, point, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', gap, gap), behind));
+    }
+    behind = sampi_schema_digits(t, '0', '0', 1, -1);
+    if (gap) behind = sampi_tree_alt(t, behind, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 1, gap), zeros));
+    return sampi_schema_optional(t, sampi_tree_seq(t, point, behind));
+}
+
+/* The multiples of m * 10^e where m divides a power of ten, 10^k: then k digits tell, which all multiples of m below
+   10^k end in. They stand before e zeros, or end in place -e behind the point. */
+static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t node)
+{
+    sampi_tree *t = x->tree;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
+    int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
+    for (int32_t i = 0; i < d.n && m < 10000; i++) m = m * 10 + (d.d[i] - '0');
+    for (; power % m != 0 && power < 10000; k++) power *= 10;
+    if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
+    int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
+    sampi_node all = SAMPI_NEVER;
+    for (int32_t end = 0; end < power; end += m) {
+        char text[8];
+        for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
+        sampi_node whole = n_whole || e > 0 ? sampi_schema_whole_end(x, text, n_whole, e > 0 ? e : 0) : x->digits;
+        sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
+        all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
+    }
+    return sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), all);
+}
+
+/* ---- sets of texts ---- */
+
+static sampi_texts sampi_texts_any(void)
+{
+    sampi_texts all = { SAMPI_NEVER, 0, SAMPI_ANY };
+    return all;
+}
+
+static sampi_texts sampi_texts_none(void)
+{
+    sampi_texts none = { SAMPI_NEVER, 0, 0 };
+    return none;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_some(sampi_schema *x, sampi_node node)
+{
+    sampi_schema_made(x, node);
+    sampi_texts some = { node, 0, node == SAMPI_NEVER ? 0 : SAMPI_SOME };
+    return some;
+}
+
+/* Are two numbers, or two strings, the same value? */
+static SAMPI_COLD bool sampi_schema_same(const sampi_schema *x, int32_t a, int32_t b)
+{
+    sampi_decimal p, q;
+    if (sampi_doc(x, a)->text == sampi_doc(x, b)->text) return true;
+    if (sampi_doc(x, a)->kind != SAMPI_JSON_NUMBER) return false;
+    return sampi_decimal_read(x, a, &p) && sampi_decimal_read(x, b, &q) && sampi_decimal_same(&p, &q);
+}
+
+/* One value: a number or a string. */
+static SAMPI_COLD sampi_node sampi_schema_value_text(sampi_schema *x, int32_t value)
+{
+    return sampi_doc(x, value)->kind == SAMPI_JSON_STRING ? sampi_schema_quoted(x, sampi_doc(x, value)->text)
+                                                          : sampi_schema_exactly(x, value);
+}
+
+static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return string ? x->string : x->number;
+    if (a.n == SAMPI_SOME) return a.node;
+    sampi_node node = SAMPI_NEVER;
+    for (int32_t i = 0; i < a.n && node >= 0; i++)
+        node = sampi_tree_alt(x->tree, sampi_schema_value_text(x, *sampi_ints(&x->arena, a.list + i)), node);
+    return node;
+}
+
+static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
+{
+    for (int32_t i = 0; i < list.n; i++)
+        if (sampi_schema_same(x, *sampi_ints(&x->arena, list.list + i), value)) return true;
+    return false;
+}
+
+/* The values of list a that are in list b, or with `in` false that are not. */
+static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a, sampi_texts b, bool in)
+{
+    sampi_texts both = { SAMPI_NEVER, x->arena.n, 0 };
+    for (int32_t i = 0; i < a.n && sampi_schema_step(x, 0); i++) {
+        int32_t value = *sampi_ints(&x->arena, a.list + i);
+        if (sampi_texts_has(x, b, value) == in) sampi_push(x, &x->arena, value);
+    }
+    both.n = x->arena.n - both.list;
+    return both;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return b;
+    if (b.n == SAMPI_ANY || a.n == 0) return a;
+    if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
+    return sampi_texts_some(x,
+                            sampi_tree_and(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
+{
+    if (a.n == SAMPI_ANY || b.n == 0) return a;
+    if (b.n == SAMPI_ANY || a.n == 0) return b;
+    if (a.n < 0 || b.n < 0)
+        return sampi_texts_some(
+            x, sampi_tree_alt(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    sampi_texts either = sampi_texts_filter(x, b, a, false);
+    int32_t list = x->arena.n;
+    for (int32_t i = 0; i < a.n + either.n; i++)
+        sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
+    either.list = list;
+    either.n += a.n;
+    return either;
+}
+
+static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bool string)
+{
+    if (a.n == SAMPI_ANY) return sampi_texts_none();
+    if (a.n == 0) return sampi_texts_any();
+    return sampi_texts_some(
+        x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
+}
+
+/* ---- patterns and formats ---- */
+
+/* A class of code points as sampi_tree_regex wants it, each in its shortest spelling. */
+static SAMPI_COLD sampi_node sampi_schema_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    sampi_node node = SAMPI_NEVER;
+    for (uint32_t next = 0; next <= 0x10ffff && node >= 0;) {
+        uint32_t lo = 0x110000; /* what the ranges have from next on, up to the first hole: lo .. hi - 1 */
+        for (size_t i = 0; i < n; i++)
+            if (ranges[i][1] >= next && ranges[i][0] < lo) lo = ranges[i][0] > next ? ranges[i][0] : next;
+        uint32_t hi = lo;
+        for (bool more = true; more;) {
+            more = false;
+            for (size_t i = 0; i < n; i++)
+                if (ranges[i][0] <= hi && ranges[i][1] >= hi && hi <= 0x10ffff) hi = ranges[i][1] + 1, more = true;
+        }
+        if (negated && next < lo) node = sampi_tree_alt(t, node, sampi_schema_range(t, next, lo - 1));
+        if (!negated && lo < hi) node = sampi_tree_alt(t, node, sampi_schema_range(t, lo, hi - 1));
+        next = hi > next ? hi : 0x110000;
+    }
+    return node;
+}
+
+/* The strings that match the regular expression of a node: its text, or a member's name. */
+static SAMPI_COLD sampi_node sampi_schema_regex(sampi_schema *x, int32_t node, const char *text, size_t n,
+                                                bool search)
+{
+    samp_grammar_error error;
+    sampi_node inside = sampi_tree_regex(x->tree, text, n, search, sampi_schema_class, &error);
+    if (inside < 0) sampi_schema_fail(x, node, inside, error.message);
+    return x->status ? (sampi_node)SAMPI_NEVER : sampi_schema_in_quotes(x->tree, inside);
+}
+
+static SAMPI_COLD sampi_node sampi_schema_pattern(sampi_schema *x, int32_t node, int32_t string)
+{
+    size_t n;
+    for (int32_t i = 0; i < x->patterns.n; i += 2)
+        if (*sampi_ints(&x->patterns, i) == string) return *sampi_ints(&x->patterns, i + 1);
+    char *text = NULL; /* with a 0 behind it */
+    const char *bytes = sampi_doc_text(x, string, &n);
+    if (!(text = (char *)SAMP_MALLOC(n + 1)))
+        return sampi_schema_fail(x, node, SAMP_E_NOMEM, "out of memory"), SAMPI_NEVER;
+    memcpy(text, bytes, n);
+    text[n] = 0;
+    sampi_node found = sampi_schema_regex(x, node, text, n, true);
+    SAMP_FREE(text);
+    sampi_push(x, &x->patterns, string);
+    sampi_push(x, &x->patterns, found);
+    return found;
+}
+
+/* The names that a member of patternProperties speaks of. */
+static SAMPI_COLD sampi_node sampi_schema_named_pattern(sampi_schema *x, int32_t member)
+{
+    return sampi_schema_pattern(x, member, sampi_doc(x, member)->name);
+}
+
+/* The formats of the standard. Of some only bounds are regular: every text of the first is of the format, and every
+   text of the format is of the second (NULL: the first is exact). Several lines of a name hold together. */
+#define SAMPI_RE_DATE                                                                                                \
+    "((\\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\\d|3[01])|(0[469]|11)-(0[1-9]|[12]\\d|30)|02-(0[1-9]|1\\d|2[0-8])))"    \
+    "|(\\d\\d(0[48]|[2468][048]|[13579][26])|([02468][048]|[13579][26])00)-02-29)"
+#define SAMPI_RE_CLOCK   "([01]\\d|2[0-3]):[0-5]\\d"
+#define SAMPI_RE_ZONE    "([Zz]|[+-]" SAMPI_RE_CLOCK ")"
+#define SAMPI_RE_SECONDS "(\\.\\d+)?"
+#define SAMPI_RE_TIME                                                                                                \
+    "(" SAMPI_RE_CLOCK ":[0-5]\\d" SAMPI_RE_SECONDS SAMPI_RE_ZONE "|23:59:60" SAMPI_RE_SECONDS "([Zz]|[+-]00:00))"
+#define SAMPI_RE_TIMES    "(" SAMPI_RE_CLOCK ":([0-5]\\d|60)" SAMPI_RE_SECONDS SAMPI_RE_ZONE ")"
+#define SAMPI_RE_IPV4     "((25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)(\\.(25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)){3})"
+#define SAMPI_RE_H16      "[0-9A-Fa-f]{1,4}"
+#define SAMPI_RE_LS32     "(" SAMPI_RE_H16 ":" SAMPI_RE_H16 "|" SAMPI_RE_IPV4 ")"
+#define SAMPI_RE_LEFT(n)  "((" SAMPI_RE_H16 ":){0," n "}" SAMPI_RE_H16 ")?::"
+#define SAMPI_RE_RIGHT(n) "(" SAMPI_RE_H16 ":){" n "}" SAMPI_RE_LS32
+#define SAMPI_RE_IPV6                                                                                                \
+    "(" SAMPI_RE_RIGHT("6") "|::" SAMPI_RE_RIGHT("5") "|" SAMPI_RE_LEFT("0")                                         \
+        SAMPI_RE_RIGHT("4") "|" SAMPI_RE_LEFT("1") SAMPI_RE_RIGHT("3") "|" SAMPI_RE_LEFT("2")                        \
+            SAMPI_RE_RIGHT("2") "|" SAMPI_RE_LEFT("3") SAMPI_RE_RIGHT("1") "|" SAMPI_RE_LEFT("4") SAMPI_RE_LS32      \
+        "|" SAMPI_RE_LEFT("5") SAMPI_RE_H16 "|" SAMPI_RE_LEFT("6") ")"
+#define SAMPI_RE_LABEL   "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+#define SAMPI_RE_HOST    SAMPI_RE_LABEL "(\\." SAMPI_RE_LABEL ")*"
+#define SAMPI_RE_ATOM    "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
+#define SAMPI_RE_U(more) "([A-Za-z0-9._~!$&'()*+,;=" more "-]|%[0-9A-Fa-f]{2})"
+#define SAMPI_RE_AUTHORITY                                                                                           \
+    "//(" SAMPI_RE_U(":") "*@)?(\\[" SAMPI_RE_IPV6 "\\]|" SAMPI_RE_U("") "*)(:\\d*)?(/" SAMPI_RE_U(":@") "*)*"
+#define SAMPI_RE_ABSOLUTE "/(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?"
+#define SAMPI_RE_SCHEME   "[A-Za-z][A-Za-z0-9+.-]*:"
+#define SAMPI_RE_QUERY    "(\\?" SAMPI_RE_U(":@/?") "*)?(#" SAMPI_RE_U(":@/?") "*)?"
+#define SAMPI_RE_URI                                                                                                 \
+    SAMPI_RE_SCHEME "(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE                                                     \
+                    "|(" SAMPI_RE_U(":@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY
+#define SAMPI_RE_DAYS   "\\d+D"
+#define SAMPI_RE_MONTHS "\\d+M(\\d+D)?"
+#define SAMPI_RE_CLOCKS "T(\\d+H(\\d+M(\\d+S)?)?|\\d+M(\\d+S)?|\\d+S)"
+
+/* What a string of a known format is. An unknown one says nothing, as the standard has it. */
+static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node, bool over)
+{
+    static const struct {
+        const char *name, *lower, *upper; /* lower NULL: not supported */
+    } formats[] = {
+        { "date", SAMPI_RE_DATE, NULL },
+        { "time", SAMPI_RE_TIME, SAMPI_RE_TIMES },
+        { "date-time", SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIME, SAMPI_RE_DATE "[Tt]" SAMPI_RE_TIMES },
+        { "duration",
+          "P(\\d+W|(" SAMPI_RE_DAYS "|" SAMPI_RE_MONTHS "|\\d+Y(" SAMPI_RE_MONTHS ")?)(" SAMPI_RE_CLOCKS
+          ")?|" SAMPI_RE_CLOCKS ")",
+          NULL },
+        { "uuid", "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", NULL },
+        { "ipv4", SAMPI_RE_IPV4, NULL },
+        { "ipv6", SAMPI_RE_IPV6, NULL },
+        { "email", SAMPI_RE_ATOM "(\\." SAMPI_RE_ATOM ")*@" SAMPI_RE_HOST, "[^]*@[^]*" },
+        { "hostname", SAMPI_RE_HOST, "[A-Za-z0-9.-]*" },
+        { "hostname", "[^]{1,253}", NULL },
+        { "hostname", "[^-]*(-[^-]+)*", "[^]*" }, /* xn-- has rules of its own */
+        { "uri", SAMPI_RE_URI, SAMPI_RE_SCHEME "[^]*" },
+        { "uri-reference",
+          SAMPI_RE_URI "|(" SAMPI_RE_AUTHORITY "|" SAMPI_RE_ABSOLUTE
+                       "|(" SAMPI_RE_U("@") "+(/" SAMPI_RE_U(":@") "*)*)?)" SAMPI_RE_QUERY,
+          "[^]*" },
+        { "json-pointer", "(/([^/~]|~[01])*)*", NULL },
+        { "relative-json-pointer", "(0|[1-9]\\d*)(#|(/([^/~]|~[01])*)*)", NULL },
+        { "regex", NULL, NULL },
+        { "uri-template", NULL, NULL },
+        { "iri", NULL, NULL },
+        { "iri-reference", NULL, NULL },
+        { "idn-email", NULL, NULL },
+        { "idn-hostname", NULL, NULL },
+    };
+    size_t n;
+    sampi_texts all = sampi_texts_any();
+    if (sampi_doc(x, node)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, node, "expected a string"), all;
+    const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
+        const char *text = over && formats[i].upper ? formats[i].upper : formats[i].lower;
+        if (text)
+            all = sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_regex(x, node, text, strlen(text), false)),
+                                  true);
+        else
+            sampi_refuse(x, node, "this format is not supported");
+    }
+    return all;
+}
+
+/* What may follow a byte of what a regular node matches. */
+static SAMPI_COLD sampi_node sampi_schema_derive(sampi_tree *t, sampi_node n, uint8_t c)
+{
+    if (n < 0) return n;
+    const sampi_expr e = *sampi_at(t, n);
+    switch (e.kind) {
+        case SAMPI_NODE_TEXT: {
+            char rest[4096];
+            if (sampi_bytes_at(t, e.a)[0] != c || e.b > 4096) return SAMPI_NEVER;
+            memcpy(rest, sampi_bytes_at(t, e.a) + 1, (size_t)e.b - 1);
+            return sampi_tree_text(t, rest, (size_t)e.b - 1);
+        }
+        case SAMPI_NODE_SET: return sampi_bytes_at(t, e.a)[c / 8] >> c % 8 & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
+        case SAMPI_NODE_SEQ: {
+            sampi_node a = sampi_tree_seq(t, sampi_schema_derive(t, e.a, c), e.b);
+            return sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY ? sampi_tree_alt(t, a, sampi_schema_derive(t, e.b, c))
+                                                               : a;
+        }
+        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
+        case SAMPI_NODE_REPEAT: {
+            sampi_node a = sampi_schema_derive(t, e.a, c);
+            int32_t least = e.b > 0 ? e.b - 1 : 0;
+            if (sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY) least = 0;
+            return sampi_tree_seq(t, a, sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1));
+        }
+        case SAMPI_NODE_AND: return sampi_tree_and(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
+        case SAMPI_NODE_NOT: return sampi_tree_node(t, SAMPI_NODE_NOT, sampi_schema_derive(t, e.a, c), 0, 0);
+        default: return SAMPI_NEVER;
+    }
+}
+
+/* Brackets around what may be empty. */
+static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
+                                                  const char *close)
+{
+    sampi_tree *t = x->tree;
+    sampi_node end = sampi_tree_seq(t, x->space, sampi_tree_text(t, close, 1));
+    return sampi_tree_seq(t, sampi_tree_text(t, open, 1),
+                          sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
+}
+
+/* Does a text of a regular node match another one? */
+static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
+{
+    const sampi_expr e = text < 0 ? *sampi_at(x->tree, SAMPI_EMPTY) : *sampi_at(x->tree, text);
+    if (text < 0) node = text;
+    for (int32_t i = 0; i < e.b && node > SAMPI_NEVER; i++)
+        node = sampi_schema_derive(x->tree, node, sampi_bytes_at(x->tree, e.a)[i]);
+    sampi_schema_made(x, node);
+    return node > SAMPI_NEVER && (sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY);
+}
+
+/* ---- null, booleans, numbers, strings ---- */
+
+static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
+{
+    sampi_scalars s = { types & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE), sampi_texts_none(),
+                        sampi_texts_none() };
+    if (types & SAMPI_T_NUMBER) s.number = sampi_texts_any();
+    if (types & SAMPI_T_STRING) s.string = sampi_texts_any();
+    return s;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types &= b.types;
+    a.number = sampi_texts_and(x, a.number, b.number, false);
+    a.string = sampi_texts_and(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_or(sampi_schema *x, sampi_scalars a, sampi_scalars b)
+{
+    a.types |= b.types;
+    a.number = sampi_texts_or(x, a.number, b.number, false);
+    a.string = sampi_texts_or(x, a.string, b.string, true);
+    return a;
+}
+
+static SAMPI_COLD sampi_scalars sampi_scalars_not(sampi_schema *x, sampi_scalars a)
+{
+    a.types ^= SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE;
+    a.number = sampi_texts_not(x, a.number, false);
+    a.string = sampi_texts_not(x, a.string, true);
+    return a;
+}
+
+/* The set of types that a `type` keyword tells, in names or lists of them; *whole: numbers must be whole. */
+static SAMPI_COLD unsigned sampi_schema_types(sampi_schema *x, int32_t node, bool *whole)
+{
+    static const struct {
+        const char *name;
+        unsigned types;
+    } known[] = { { "null", SAMPI_T_NULL },     { "boolean", SAMPI_T_FALSE | SAMPI_T_TRUE },
+                  { "number", SAMPI_T_NUMBER }, { "string", SAMPI_T_STRING },
+                  { "array", SAMPI_T_ARRAY },   { "object", SAMPI_T_OBJECT } };
+    unsigned types = 0;
+    bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY, number = false;
+    *whole = false;
+    for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+        size_t n = 0, k = 0;
+        const char *name = sampi_doc(x, i)->kind == SAMPI_JSON_STRING ? sampi_doc_text(x, sampi_doc(x, i)->text, &n)
+                                                                      : "";
+        while (k < 6 && !(strlen(known[k].name) == n && !memcmp(name, known[k].name, n))) k++;
+        if (k < 6)
+            types |= known[k].types;
+        else if (n == 7 && !memcmp(name, "integer", n))
+            *whole = true;
+        else
+            sampi_malformed(x, i, "no type");
+        number = number || (k < 6 && known[k].types == SAMPI_T_NUMBER);
+    }
+    if (number) *whole = false;
+    return types | (*whole ? SAMPI_T_NUMBER : 0);
+}
+
+/* The bounds of numbers. In draft 4 exclusiveMinimum is a boolean that belongs to minimum. */
+static SAMPI_COLD sampi_texts sampi_schema_bound(sampi_schema *x, int32_t schema, bool upper, bool exclusive)
+{
+    sampi_schema_key keys[2][2] = { { SAMPI_KEY_MINIMUM, SAMPI_KEY_EXCLUSIVE_MINIMUM },
+                                    { SAMPI_KEY_MAXIMUM, SAMPI_KEY_EXCLUSIVE_MAXIMUM } };
+    int32_t node = sampi_keyword(x, schema, keys[upper][exclusive]);
+    if (node < 0 || (exclusive && sampi_doc(x, node)->kind <= SAMPI_JSON_TRUE)) return sampi_texts_any();
+    int32_t other = sampi_keyword(x, schema, keys[upper][1]);
+    if (!exclusive && other >= 0) exclusive = sampi_doc(x, other)->kind == SAMPI_JSON_TRUE;
+    sampi_decimal d;
+    sampi_schema_decimal(x, node, &d);
+    if (!upper) return sampi_texts_some(x, sampi_schema_at_least(x, &d, exclusive));
+    return sampi_texts_some(x, sampi_schema_except(x->tree, x->plain, sampi_schema_at_least(x, &d, !exclusive)));
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_numbers(sampi_schema *x, int32_t schema)
+{
+    sampi_texts all = sampi_texts_any();
+    for (int i = 0; i < 4; i++) all = sampi_texts_and(x, all, sampi_schema_bound(x, schema, i & 1, i >> 1), false);
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_MULTIPLE_OF);
+    return node < 0 ? all : sampi_texts_and(x, all, sampi_texts_some(x, sampi_schema_multiples(x, node)), false);
+}
+
+static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_texts all = sampi_texts_any();
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_LENGTH, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
+    if (least > most) return sampi_texts_none();
+    if (least > 0 || most < INT32_MAX) {
+        sampi_node inside = sampi_tree_repeat(x->tree, x->any, least, most < INT32_MAX ? most : -1);
+        all = sampi_texts_some(x, sampi_schema_in_quotes(x->tree, inside));
+    }
+    int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
+            format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
+    if (pattern >= 0)
+        all = sampi_texts_and(
+            x, all, sampi_texts_some(x, sampi_schema_pattern(x, pattern, sampi_doc(x, pattern)->text)), true);
+    if (format >= 0) all = sampi_texts_and(x, all, sampi_schema_format(x, format, over), true);
+    return all;
+}
+
+/* const, and enum; `values` is the one value, or the array of them. */
+static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
+{
+    sampi_scalars s = sampi_scalars_of(0);
+    if (!one && sampi_doc(x, values)->kind != SAMPI_JSON_ARRAY)
+        return sampi_malformed(x, values, "expected an array"), s;
+    for (int string = 0; string < 2; string++) {
+        sampi_texts *texts = string ? &s.string : &s.number;
+        texts->list = x->arena.n;
+        for (int32_t i = one ? values : sampi_doc(x, values)->first; i >= 0; i = one ? -1 : sampi_doc(x, i)->next) {
+            unsigned type = sampi_type_of(x, i);
+            s.types |= type & (SAMPI_T_NULL | SAMPI_T_FALSE | SAMPI_T_TRUE);
+            if (type != (string ? SAMPI_T_STRING : SAMPI_T_NUMBER)) continue;
+            sampi_decimal d;
+            if (!string && !sampi_decimal_read(x, i, &d))
+                sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
+            sampi_push(x, &x->arena, i);
+            texts->n++;
+        }
+    }
+    return s;
+}
+
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over);
+
+/* Exactly one of the schemas in an array: one and not that, or that and none before. */
+static SAMPI_COLD sampi_scalars sampi_scalars_one_of(sampi_schema *x, int32_t array, bool over)
+{
+    sampi_scalars one = sampi_scalars_of(0), any = one; /* any: estimated the other way */
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        sampi_scalars s = sampi_schema_scalars(x, i, over), wide = sampi_schema_scalars(x, i, !over);
+        sampi_scalars late = sampi_scalars_and(x, s, sampi_scalars_not(x, any));
+        one = sampi_scalars_or(x, sampi_scalars_and(x, one, sampi_scalars_not(x, wide)), late);
+        any = sampi_scalars_or(x, any, wide);
+    }
+    return one;
+}
+
+/* What the keywords allow that apply other schemas in place. */
+static SAMPI_COLD sampi_scalars sampi_scalars_applied(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    int32_t ref = sampi_keyword(x, schema, SAMPI_KEY_REF);
+    int32_t all_of = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF), any_of = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF);
+    int32_t one_of = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF), isnt = sampi_keyword(x, schema, SAMPI_KEY_NOT);
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    if (ref >= 0) all = sampi_schema_scalars(x, sampi_schema_target(x, ref), over);
+    for (int32_t i = all_of < 0 ? -1 : sampi_doc(x, all_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+        all = sampi_scalars_and(x, all, sampi_schema_scalars(x, i, over));
+    if (any_of >= 0) {
+        sampi_scalars any = sampi_scalars_of(0);
+        for (int32_t i = sampi_doc(x, any_of)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any = sampi_scalars_or(x, any, sampi_schema_scalars(x, i, over));
+        all = sampi_scalars_and(x, all, any);
+    }
+    if (one_of >= 0) all = sampi_scalars_and(x, all, sampi_scalars_one_of(x, one_of, over));
+    if (isnt >= 0) all = sampi_scalars_and(x, all, sampi_scalars_not(x, sampi_schema_scalars(x, isnt, !over)));
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (condition >= 0 && (then >= 0 || otherwise >= 0)) {
+        sampi_scalars yes = sampi_schema_scalars(x, condition, over);
+        sampi_scalars no = sampi_scalars_not(x, sampi_schema_scalars(x, condition, !over));
+        if (then >= 0) yes = sampi_scalars_and(x, yes, sampi_schema_scalars(x, then, over));
+        if (otherwise >= 0) no = sampi_scalars_and(x, no, sampi_schema_scalars(x, otherwise, over));
+        all = sampi_scalars_and(x, all, sampi_scalars_or(x, yes, no));
+    }
+    return all;
+}
+
+/* The scalars that a schema allows. Where a keyword is known but in bounds (some formats), at most those that it
+   allows, or with `over` at least those: a complement turns one into the other. Made once for each schema. */
+static SAMPI_COLD sampi_scalars sampi_schema_scalars(sampi_schema *x, int32_t schema, bool over)
+{
+    sampi_scalars s = sampi_scalars_of(SAMPI_T_ALL);
+    if (x->status || schema < 0) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_TRUE) return s;
+    if (sampi_doc(x, schema)->kind == SAMPI_JSON_FALSE) return sampi_scalars_of(0);
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return sampi_malformed(x, schema, "expected a schema"), s;
+    static const sampi_schema_key refused[2] = { SAMPI_KEY_DYNAMIC_REF, SAMPI_KEY_RECURSIVE_REF };
+    for (int i = 0; i < 2; i++) {
+        int32_t at = sampi_keyword(x, schema, refused[i]);
+        if (at >= 0) sampi_refuse(x, at, "not supported");
+    }
+    int32_t slot = 2 * schema + over;
+    if (x->scalars_known[slot] == 1) sampi_refuse(x, schema, "a schema that refers to itself");
+    if (x->scalars_known[slot] == 2) return x->scalars[slot];
+    if (++x->nesting > SAMPI_SCHEMA_NESTING)
+        sampi_schema_fail(x, schema, SAMP_E_RANGE, "too many schemas in one another");
+    x->scalars_known[slot] = 1;
+    int32_t type = sampi_keyword(x, schema, SAMPI_KEY_TYPE), values = sampi_keyword(x, schema, SAMPI_KEY_ENUM);
+    int32_t value = sampi_keyword(x, schema, SAMPI_KEY_CONST);
+    bool whole = false;
+    if (type >= 0) s = sampi_scalars_of(sampi_schema_types(x, type, &whole));
+    if (whole) s.number = sampi_texts_some(x, sampi_schema_whole(x));
+    if (values >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, values, false));
+    if (value >= 0) s = sampi_scalars_and(x, s, sampi_schema_values(x, value, true));
+    if (s.number.n) s.number = sampi_texts_and(x, s.number, sampi_schema_numbers(x, schema), false);
+    if (s.string.n) s.string = sampi_texts_and(x, s.string, sampi_schema_strings(x, schema, over), true);
+    s = sampi_scalars_and(x, s, sampi_scalars_applied(x, schema, over));
+    x->nesting--;
+    x->scalars_known[slot] = 2;
+    return x->scalars[slot] = s;
+}
+
+/* ---- goals ---- */
+
+static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (sampi_goal *)x->goals.data + goal; }
+static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
+
+/* How many keywords of a schema ask something of a value. */
+static SAMPI_COLD int32_t sampi_schema_says(const sampi_schema *x, int32_t schema)
+{
+    int32_t n = 0;
+    if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
+    for (int32_t i = sampi_doc(x, schema)->first; i >= 0; i = sampi_doc(x, i)->next) {
+        int key = x->key_of[sampi_doc(x, i)->name] - 1;
+        n += key >= 0 && key < SAMPI_KEY_ID && sampi_keyword(x, schema, (sampi_schema_key)key) >= 0;
+    }
+    return n;
+}
+
+/* Adds a literal to those on the stack from `first` on: in order, once, and not if it says nothing. False: nothing
+   satisfies it. */
+static SAMPI_COLD bool sampi_goal_add(sampi_schema *x, int32_t first, sampi_literal literal)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at = first, ref;
+    if (meant < SAMPI_EQUALS) {
+        for (int hops = 0; hops < 32 && sampi_schema_says(x, node) == 1; hops++) {
+            if ((ref = sampi_keyword(x, node, SAMPI_KEY_REF)) < 0) break;
+            if ((node = sampi_schema_target(x, ref)) < 0) return true; /* an error */
+        }
+        int kind = sampi_doc(x, node)->kind;
+        if (kind == (meant == SAMPI_IS ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE)) return false;
+        if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE) return true;
+        if (!sampi_schema_says(x, node)) return meant == SAMPI_IS;
+        literal = sampi_literal_of(node, meant);
+    }
+    while (at < x->stack.n && *sampi_ints(&x->stack, at) < literal) at++;
+    if (at < x->stack.n && *sampi_ints(&x->stack, at) == literal) return true;
+    sampi_push(x, &x->stack, literal);
+    if (x->status) return true;
+    int32_t *place = sampi_ints(&x->stack, at);
+    memmove(place + 1, place, (size_t)(x->stack.n - 1 - at) * sizeof *place);
+    *place = literal;
+    return true;
+}
+
+static SAMPI_COLD int32_t *sampi_goal_slot(const sampi_schema *x, const int32_t *literals, int32_t n)
+{
+    uint32_t mask = (uint32_t)x->slots.n - 1, h = (uint32_t)sampi_checksum(literals, (size_t)n * sizeof *literals);
+    for (;; h++) {
+        int32_t *slot = sampi_ints(&x->slots, (int32_t)(h & mask));
+        if (*slot < 0) return slot;
+        const sampi_goal *g = sampi_goal_at(x, *slot);
+        if (g->n == n && (n == 0 || !memcmp(sampi_ints(&x->arena, g->first), literals, (size_t)n * sizeof *literals)))
+            return slot;
+    }
+}
+
+static SAMPI_COLD bool sampi_goals_rehash(sampi_schema *x)
+{
+    if (!sampi_slots_renew(&x->slots)) return false;
+    for (int32_t i = 0; i < x->goals.n; i++) {
+        const sampi_goal *g = sampi_goal_at(x, i);
+        *sampi_goal_slot(x, sampi_ints(&x->arena, g->first), g->n) = i;
+    }
+    return true;
+}
+
+/* The goal of the literals on the stack from `first` on, which are taken off. */
+static SAMPI_COLD int32_t sampi_goal_taken(sampi_schema *x, int32_t first)
+{
+    int32_t n = x->stack.n - first;
+    x->stack.n = first;
+    if (x->status) return 0;
+    if (x->goals.n >= SAMPI_SCHEMA_GOALS)
+        return sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many combinations of schemas"), 0;
+    bool room = 2 * (x->goals.n + 1) <= x->slots.n || sampi_goals_rehash(x);
+    int32_t *slot = room ? sampi_goal_slot(x, sampi_ints(&x->stack, first), n) : NULL;
+    if (slot && *slot >= 0) return *slot;
+    sampi_goal *g = slot ? (sampi_goal *)sampi_vec_add(&x->goals, sizeof *g, 1) : NULL;
+    if (!g) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), 0;
+    *slot = x->goals.n - 1;
+    g->first = x->arena.n;
+    g->n = n;
+    g->rule = -1;
+    g->possible = SAMPI_UNKNOWN;
+    for (int32_t i = 0; i < n; i++) sampi_push(x, &x->arena, *sampi_ints(&x->stack, first + i));
+    return x->goals.n - 1;
+}
+
+static sampi_literal sampi_goal_literal(const sampi_schema *x, int32_t goal, int32_t i)
+{
+    return *sampi_ints(&x->arena, sampi_goal_at(x, goal)->first + i);
+}
+
+static SAMPI_COLD sampi_scalars sampi_goal_scalars(sampi_schema *x, int32_t goal)
+{
+    sampi_scalars all = sampi_scalars_of(SAMPI_T_ALL);
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n; i++) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int meant = literal & 3;
+        sampi_scalars s = meant >= SAMPI_EQUALS ? sampi_schema_values(x, literal >> 2, true)
+                                                : sampi_schema_scalars(x, literal >> 2, meant == SAMPI_ISNT);
+        all = sampi_scalars_and(x, all, meant == SAMPI_IS || meant == SAMPI_EQUALS ? s : sampi_scalars_not(x, s));
+    }
+    return all;
+}
+
+/* Which of arrays and objects a literal may allow: no less than it does. */
+static SAMPI_COLD unsigned sampi_literal_deep(sampi_schema *x, sampi_literal literal, int depth)
+{
+    int32_t node = literal >> 2, meant = literal & 3, at;
+    unsigned types = SAMPI_T_DEEP, any = 0;
+    bool whole;
+    if (meant >= SAMPI_EQUALS) return meant == SAMPI_EQUALS ? sampi_type_of(x, node) & SAMPI_T_DEEP : types;
+    int kind = sampi_doc(x, node)->kind;
+    if (kind == SAMPI_JSON_TRUE || kind == SAMPI_JSON_FALSE)
+        return (kind == SAMPI_JSON_TRUE) == (meant == SAMPI_IS) ? types : 0;
+    int32_t type = sampi_keyword(x, node, SAMPI_KEY_TYPE);
+    if (meant == SAMPI_ISNT) {
+        if (type < 0 || sampi_schema_says(x, node) != 1) return types;
+        return SAMPI_T_DEEP & ~sampi_schema_types(x, type, &whole);
+    }
+    if (type >= 0) types &= sampi_schema_types(x, type, &whole);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_CONST)) >= 0) types &= sampi_type_of(x, at);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ENUM)) >= 0) {
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) any |= sampi_type_of(x, i);
+        types &= any;
+    }
+    if (types == 0 || depth == 16) return types;
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_IS), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_NOT)) >= 0)
+        types &= sampi_literal_deep(x, sampi_literal_of(at, SAMPI_ISNT), depth + 1);
+    if ((at = sampi_keyword(x, node, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            types &= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+    for (int one = 0; one < 2; one++) {
+        if ((at = sampi_keyword(x, node, one ? SAMPI_KEY_ONE_OF : SAMPI_KEY_ANY_OF)) < 0) continue;
+        any = 0;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            any |= sampi_literal_deep(x, sampi_literal_of(i, SAMPI_IS), depth + 1);
+        types &= any;
+    }
+    return types;
+}
+
+static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
+{
+    unsigned types = SAMPI_T_DEEP;
+    for (int32_t i = 0; i < sampi_goal_at(x, goal)->n && types; i++)
+        types &= sampi_literal_deep(x, sampi_goal_literal(x, goal, i), 0);
+    return types;
+}
+
+/* What remains of a goal for arrays or objects: see sampi_expand. */
+static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type);
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
+
+/* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
+static SAMPI_COLD bool sampi_goal_possible(sampi_schema *x, int32_t goal)
+{
+    uint8_t known = sampi_goal_at(x, goal)->possible;
+    if (x->status || known != SAMPI_UNKNOWN) return x->status || known != SAMPI_NO;
+    sampi_goal_at(x, goal)->possible = SAMPI_YES; /* while it is asked */
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    bool possible = s.types || s.number.n || s.string.n;
+    unsigned deep = possible ? 0 : sampi_goal_deep(x, goal);
+    if (deep & SAMPI_T_ARRAY) possible = sampi_goal_has_shape(x, goal, SAMPI_T_ARRAY);
+    if (!possible && (deep & SAMPI_T_OBJECT)) possible = sampi_goal_has_shape(x, goal, SAMPI_T_OBJECT);
+    sampi_goal_at(x, goal)->possible = possible ? SAMPI_YES : SAMPI_NO;
+    return possible;
+}
+
+/* The texts of all scalars of a goal. */
+static SAMPI_COLD sampi_node sampi_goal_scalars_node(sampi_schema *x, int32_t goal)
+{
+    sampi_tree *t = x->tree;
+    sampi_scalars s = sampi_goal_scalars(x, goal);
+    sampi_node node = sampi_tree_alt(t, sampi_texts_node(x, s.string, true), sampi_texts_node(x, s.number, false));
+    if (s.types & SAMPI_T_NULL) node = sampi_tree_alt(t, sampi_tree_text(t, "null", 4), node);
+    if (s.types & SAMPI_T_FALSE) node = sampi_tree_alt(t, sampi_tree_text(t, "false", 5), node);
+    return s.types & SAMPI_T_TRUE ? sampi_tree_alt(t, sampi_tree_text(t, "true", 4), node) : node;
+}
+
+/* The node of a goal: its texts themselves if they are all scalars, otherwise a rule, whose body comes later. */
+static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
+{
+    if (x->status || !sampi_goal_possible(x, goal)) return SAMPI_NEVER;
+    if (!sampi_goal_deep(x, goal)) return sampi_goal_scalars_node(x, goal);
+    if (sampi_goal_at(x, goal)->rule < 0) {
+        int32_t rule = sampi_tree_rule(x->tree, "", 0);
+        sampi_goal_at(x, goal)->rule = rule;
+        sampi_push(x, &x->queue, goal);
+    }
+    return sampi_tree_ref(x->tree, sampi_goal_at(x, goal)->rule);
+}
+
+/* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
+static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t schema)
+{
+    int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
+            items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (prefix >= 0) return prefix;
+    return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
+}
+
+/* The schema of the items behind those. */
+static SAMPI_COLD int32_t sampi_schema_rest(const sampi_schema *x, int32_t schema)
+{
+    int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
+    if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
+    return sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_ITEMS);
+}
+
+/* ---- alternatives ----
+   Arrays and objects of a goal. sampi_expand takes its literals apart, one after the other, and follows every way
+   through anyOf, oneOf and the rest; at the end of a way stand atoms, which shape one kind of array or object. A schema
+   that must not hold comes last: often it can't hold beside the atoms anyway, which is what makes the branches of a
+   oneOf exclude each other. */
+
+/* One thing asked of an array or object. */
+typedef enum sampi_atom_kind {
+    SAMPI_ATOM_GROUP,   /* the keywords of schema `node` for its parts */
+    SAMPI_ATOM_VALUE,   /* it equals value `node` */
+    SAMPI_ATOM_FORBID,  /* no member `name` */
+    SAMPI_ATOM_REQUIRE, /* a member `name` */
+    SAMPI_ATOM_MEMBER,  /* member `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_LEAST,   /* at least, at most so many members or items */
+    SAMPI_ATOM_MOST,
+    SAMPI_ATOM_ITEM,    /* item number `name`, if there, satisfies `literal` */
+    SAMPI_ATOM_ITEMS,   /* all items do */
+    SAMPI_ATOM_SOME,    /* `name` items or more do */
+    SAMPI_ATOM_EXISTS,  /* a member that breaks keyword `node`: its name is one that sampi_exists_names tells, and its
+                          value satisfies `literal` */
+    SAMPI_ATOM_WITNESS, /* the same; none of the names that are listed */
+    SAMPI_ATOM_JOINED,  /* the same; it is the member of witness `with` */
+    SAMPI_ATOM_MET,     /* the same; another atom sees to it */
+    SAMPI_ATOM_REFUSED  /* what schema `node` must not be can't be expressed */
+} sampi_atom_kind;
+
+typedef struct sampi_atom {
+    sampi_atom_kind kind;
+    int32_t node, name, with;
+    sampi_literal literal;
+} sampi_atom;
+
+/* What is still to be taken apart: a list, in x->todo, from its head on. */
+typedef enum sampi_todo_kind {
+    SAMPI_TODO_LITERAL, /* node: a literal */
+    SAMPI_TODO_ANY_OF,  /* node: an array of schemas */
+    SAMPI_TODO_ONE_OF,
+    SAMPI_TODO_IF,        /* node: the schema with if, then, else */
+    SAMPI_TODO_VALUES,    /* node: an array of values */
+    SAMPI_TODO_DEPENDENCY /* node: a member of dependentRequired and the like */
+} sampi_todo_kind;
+
+typedef struct sampi_todo {
+    sampi_todo_kind kind;
+    int32_t node, next;
+} sampi_todo;
+
+/* The alternatives of one goal. */
+typedef struct sampi_shapes {
+    unsigned type; /* SAMPI_T_ARRAY or SAMPI_T_OBJECT */
+    bool ask;      /* only whether there is one */
+    bool found;
+    int32_t first; /* its atoms in x->atoms, from there on */
+    int depth;
+    sampi_node node; /* all of them */
+} sampi_shapes;
+
+static sampi_atom *sampi_atom_at(const sampi_schema *x, int32_t i) { return (sampi_atom *)x->atoms.data + i; }
+
+static SAMPI_COLD void sampi_atom_add(sampi_schema *x, sampi_atom_kind kind, int32_t node, int32_t name,
+                                      sampi_literal literal)
+{
+    sampi_atom *a = (sampi_atom *)sampi_vec_add(&x->atoms, sizeof *a, 1);
+    if (!a) {
+        sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        return;
+    }
+    a->kind = kind;
+    a->node = node;
+    a->name = name;
+    a->with = -1;
+    a->literal = literal;
+}
+
+/* A list with one thing more in front. */
+static SAMPI_COLD int32_t sampi_todo_add(sampi_schema *x, sampi_todo_kind kind, int32_t node, int32_t next)
+{
+    sampi_todo *d = (sampi_todo *)sampi_vec_add(&x->todo, sizeof *d, 1);
+    if (!d) return sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory"), -1;
+    d->kind = kind;
+    d->node = node;
+    d->next = next;
+    return x->todo.n - 1;
+}
+
+static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int meant, int32_t next)
+{
+    return sampi_todo_add(x, SAMPI_TODO_LITERAL, sampi_literal_of(node, meant), next);
+}
+
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
+static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
+
+/* One way: a literal more, or an atom more (kind >= 0), beside what is to do. */
+static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
+                                         int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    bool first = (meant & 1) == 0;
+    int32_t more = sampi_todo_literal(x, node, meant, first ? now : later);
+    sampi_expand(x, s, first ? more : now, first ? later : more);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+static SAMPI_COLD void sampi_way_atom(sampi_schema *x, sampi_shapes *s, sampi_atom_kind kind, int32_t node,
+                                      int32_t name, int32_t now, int32_t later)
+{
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    sampi_atom_add(x, kind, node, name, 0);
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* Can a schema hold beside the atoms that there are? */
+static SAMPI_COLD bool sampi_may_hold(sampi_schema *x, const sampi_shapes *s, int32_t schema)
+{
+    if (x->level >= 3) return true;
+    sampi_shapes ask = { s->type, true, false, s->first, 0, SAMPI_NEVER };
+    int32_t todo = x->todo.n, atoms = x->atoms.n;
+    x->level++;
+    sampi_expand(x, &ask, sampi_todo_literal(x, schema, SAMPI_IS, -1), -1);
+    x->level--;
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+    return ask.found;
+}
+
+static SAMPI_COLD bool sampi_schema_allows(sampi_schema *x, int32_t schema, unsigned type)
+{
+    bool whole;
+    int32_t node = sampi_keyword(x, schema, SAMPI_KEY_TYPE);
+    return node < 0 || (sampi_schema_types(x, node, &whole) & type);
+}
+
+/* Has a way this atom already? Then the same schema comes again, and says nothing new. */
+static SAMPI_COLD bool sampi_has_atom(const sampi_schema *x, const sampi_shapes *s, sampi_atom_kind kind,
+                                      int32_t node)
+{
+    for (int32_t i = s->first; i < x->atoms.n; i++)
+        if (sampi_atom_at(x, i)->kind == kind && sampi_atom_at(x, i)->node == node) return true;
+    return false;
+}
+
+/* A schema that must hold: its own keywords become an atom, those that apply other schemas are to do. */
+static SAMPI_COLD void sampi_expand_is(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    static const sampi_schema_key dependencies[3] = { SAMPI_KEY_DEPENDENT_REQUIRED, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                      SAMPI_KEY_DEPENDENCIES };
+    int kind = sampi_doc(x, schema)->kind, at;
+    if (kind == SAMPI_JSON_FALSE) return;
+    if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_OBJECT) sampi_malformed(x, schema, "expected a schema");
+    if (kind != SAMPI_JSON_OBJECT || sampi_has_atom(x, s, SAMPI_ATOM_GROUP, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (!sampi_schema_allows(x, schema, s->type)) return;
+    sampi_atom_add(x, SAMPI_ATOM_GROUP, schema, 0, 0);
+    if (sampi_keyword(x, schema, SAMPI_KEY_IF) >= 0) now = sampi_todo_add(x, SAMPI_TODO_IF, schema, now);
+    for (int i = 0; i < 3 && s->type == SAMPI_T_OBJECT; i++)
+        if ((at = sampi_keyword(x, schema, dependencies[i])) >= 0)
+            for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+                now = sampi_todo_add(x, SAMPI_TODO_DEPENDENCY, k, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ONE_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_ANY_OF, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) now = sampi_todo_add(x, SAMPI_TODO_VALUES, at, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) now = sampi_todo_literal(x, at, SAMPI_EQUALS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) later = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t k = sampi_doc(x, at)->first; k >= 0; k = sampi_doc(x, k)->next)
+            now = sampi_todo_literal(x, k, SAMPI_IS, now);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        now = sampi_todo_literal(x, at, SAMPI_IS, now);
+    sampi_expand(x, s, now, later);
+}
+
+/* The way in which some member breaks a keyword about names that are not told one by one. */
+static SAMPI_COLD void sampi_way_exists(sampi_schema *x, sampi_shapes *s, int32_t node, sampi_schema_key key,
+                                        int32_t now, int32_t later)
+{
+    int32_t atoms = x->atoms.n;
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_TRUE) return;
+    sampi_atom_add(x, SAMPI_ATOM_EXISTS, node, key,
+                   key == SAMPI_KEY_PROPERTY_NAMES ? -1 : sampi_literal_of(node, SAMPI_ISNT));
+    sampi_expand(x, s, now, later);
+    x->atoms.n = atoms;
+}
+
+/* The ways in which members make a schema not hold: one of the keywords does not. Each way has that those before it are
+   not the case, so no two ways lead to the same value. */
+static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                                int32_t later)
+{
+    int32_t at, n_atoms = x->atoms.n;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, sampi_doc(x, i)->text, now, later);
+            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, sampi_doc(x, i)->text, 0);
+        }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+            int32_t name = sampi_doc(x, i)->name, n = x->atoms.n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_ISNT));
+            sampi_way_atom(x, s, SAMPI_ATOM_REQUIRE, schema, name, now, later);
+            x->atoms.n = n;
+            sampi_atom_add(x, SAMPI_ATOM_MEMBER, schema, name, sampi_literal_of(i, SAMPI_IS));
+        }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_exists(x, s, i, SAMPI_KEY_PATTERN_PROPERTIES, now, later);
+    static const sampi_schema_key exists[] = { SAMPI_KEY_ADDITIONAL_PROPERTIES, SAMPI_KEY_PROPERTY_NAMES };
+    for (size_t i = 0; i < 2; i++)
+        if ((at = sampi_keyword(x, schema, exists[i])) >= 0) sampi_way_exists(x, s, at, exists[i], now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNEVALUATED_PROPERTIES, SAMPI_KEY_DEPENDENT_REQUIRED,
+                                                SAMPI_KEY_DEPENDENT_SCHEMAS, SAMPI_KEY_DEPENDENCIES };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 && sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+    x->atoms.n = n_atoms;
+}
+
+static SAMPI_COLD void sampi_expand_isnt_array(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now,
+                                               int32_t later)
+{
+    int32_t n_atoms = x->atoms.n, number = 0;
+    int32_t prefix = sampi_schema_prefix(x, schema), rest = sampi_schema_rest(x, schema), at;
+    for (int32_t i = prefix < 0 ? -1 : sampi_doc(x, prefix)->first; i >= 0; i = sampi_doc(x, i)->next, number++) {
+        sampi_atom_add(x, SAMPI_ATOM_ITEM, schema, number, sampi_literal_of(i, SAMPI_ISNT));
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+        x->atoms.n = n_atoms;
+    }
+    if (rest >= 0 && number == 0) {
+        sampi_atom_add(x, SAMPI_ATOM_SOME, schema, 1, sampi_literal_of(rest, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    } else if (rest >= 0 && sampi_doc(x, rest)->kind == SAMPI_JSON_FALSE) {
+        sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, number + 1, now, later);
+    } else if (rest >= 0)
+        sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, rest, 0, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        bool counted = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) >= 0 ||
+                       sampi_keyword(x, schema, SAMPI_KEY_MAX_CONTAINS) >= 0;
+        sampi_atom_add(x, counted ? SAMPI_ATOM_REFUSED : SAMPI_ATOM_ITEMS, at, 0, sampi_literal_of(at, SAMPI_ISNT));
+        sampi_expand(x, s, now, later);
+        x->atoms.n = n_atoms;
+    }
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
+    if (least > 0) sampi_way_atom(x, s, SAMPI_ATOM_MOST, schema, least - 1, now, later);
+    if (most < INT32_MAX) sampi_way_atom(x, s, SAMPI_ATOM_LEAST, schema, most + 1, now, later);
+    static const sampi_schema_key refused[] = { SAMPI_KEY_UNIQUE_ITEMS, SAMPI_KEY_UNEVALUATED_ITEMS };
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+        if ((at = sampi_keyword(x, schema, refused[i])) >= 0 &&
+            sampi_doc(x, at)->kind == (i ? SAMPI_JSON_FALSE : SAMPI_JSON_TRUE))
+            sampi_way_atom(x, s, SAMPI_ATOM_REFUSED, at, 0, now, later);
+}
+
+/* The ways in which exactly one of the schemas does not hold: none does, or two do. */
+static SAMPI_COLD void sampi_expand_isnt_one(sampi_schema *x, sampi_shapes *s, int32_t array, int32_t now,
+                                             int32_t later)
+{
+    int32_t todo = x->todo.n, none = later;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+    sampi_expand(x, s, now, none);
+    x->todo.n = todo;
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0; i = sampi_doc(x, i)->next)
+        for (int32_t k = sampi_doc(x, i)->next; k >= 0 && sampi_schema_step(x, k); k = sampi_doc(x, k)->next) {
+            int32_t both = sampi_todo_literal(x, k, SAMPI_IS, now);
+            sampi_way_literal(x, s, i, SAMPI_IS, both, later);
+            x->todo.n = todo;
+        }
+}
+
+/* A schema that must not hold. If it can't beside the atoms, that is all; otherwise there is a way for each keyword. */
+static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t at, todo = x->todo.n, atoms = x->atoms.n;
+    int kind = sampi_doc(x, schema)->kind;
+    if (kind == SAMPI_JSON_TRUE) return;
+    if (kind == SAMPI_JSON_FALSE || !sampi_schema_allows(x, schema, s->type) || !sampi_may_hold(x, s, schema)) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    if (s->type == SAMPI_T_OBJECT)
+        sampi_expand_isnt_object(x, s, schema, now, later);
+    else
+        sampi_expand_isnt_array(x, s, schema, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_REF)) >= 0 && (at = sampi_schema_target(x, at)) >= 0)
+        sampi_way_literal(x, s, at, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ALL_OF)) >= 0)
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            sampi_way_literal(x, s, i, SAMPI_ISNT, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_NOT)) >= 0) sampi_way_literal(x, s, at, SAMPI_IS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ONE_OF)) >= 0) sampi_expand_isnt_one(x, s, at, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ANY_OF)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_ISNT, none);
+        sampi_expand(x, s, now, none);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONST)) >= 0) sampi_way_literal(x, s, at, SAMPI_DIFFERS, now, later);
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_ENUM)) >= 0) {
+        int32_t none = later;
+        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+            none = sampi_todo_literal(x, i, SAMPI_DIFFERS, none);
+        sampi_expand(x, s, now, none);
+    }
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF);
+    for (int otherwise = 0; otherwise < 2 && condition >= 0; otherwise++) {
+        if ((at = sampi_keyword(x, schema, otherwise ? SAMPI_KEY_ELSE : SAMPI_KEY_THEN)) < 0) continue;
+        int32_t isnt = sampi_todo_literal(x, at, SAMPI_ISNT, later);
+        sampi_way_literal(x, s, condition, otherwise ? SAMPI_ISNT : SAMPI_IS, now, isnt);
+    }
+    x->todo.n = todo;
+    x->atoms.n = atoms;
+}
+
+/* One of the schemas, and with `only` no other. */
+static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
+                                       int32_t later)
+{
+    if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
+    for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
+        int32_t todo = x->todo.n, others = later;
+        for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
+            if (k != i) others = sampi_todo_literal(x, k, SAMPI_ISNT, others);
+        sampi_way_literal(x, s, i, SAMPI_IS, now, others);
+        x->todo.n = todo;
+    }
+}
+
+/* dependentRequired, dependentSchemas, dependencies of drafts 4 to 7: no such member, or what it asks for. */
+static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s, int32_t node, int32_t now,
+                                               int32_t later)
+{
+    int32_t name = sampi_doc(x, node)->name, atoms = x->atoms.n;
+    sampi_way_atom(x, s, SAMPI_ATOM_FORBID, node, name, now, later);
+    sampi_atom_add(x, SAMPI_ATOM_REQUIRE, node, name, 0);
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
+        bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
+        for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
+            if (sampi_doc(x, i)->kind != SAMPI_JSON_STRING)
+                sampi_malformed(x, i, "expected a name");
+            else
+                sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, sampi_doc(x, i)->text, 0);
+        }
+        sampi_expand(x, s, now, later);
+    } else
+        sampi_way_literal(x, s, node, SAMPI_IS, now, later);
+    x->atoms.n = atoms;
+}
+
+/* if, then, else. */
+static SAMPI_COLD void sampi_expand_if(sampi_schema *x, sampi_shapes *s, int32_t schema, int32_t now, int32_t later)
+{
+    int32_t condition = sampi_keyword(x, schema, SAMPI_KEY_IF), todo = x->todo.n;
+    int32_t then = sampi_keyword(x, schema, SAMPI_KEY_THEN), otherwise = sampi_keyword(x, schema, SAMPI_KEY_ELSE);
+    if (then < 0 && otherwise < 0) {
+        sampi_expand(x, s, now, later);
+        return;
+    }
+    sampi_way_literal(x, s, condition, SAMPI_IS, then < 0 ? now : sampi_todo_literal(x, then, SAMPI_IS, now), later);
+    x->todo.n = todo;
+    sampi_way_literal(x, s, condition, SAMPI_ISNT,
+                      otherwise < 0 ? now : sampi_todo_literal(x, otherwise, SAMPI_IS, now), later);
+    x->todo.n = todo;
+}
+
+/* A value that it must equal, or must not. */
+static SAMPI_COLD void sampi_expand_value(sampi_schema *x, sampi_shapes *s, int32_t value, int meant, int32_t now,
+                                          int32_t later)
+{
+    bool kind = (sampi_type_of(x, value) & s->type) != 0;
+    if (meant == SAMPI_DIFFERS && !kind)
+        sampi_expand(x, s, now, later);
+    else if (kind)
+        sampi_way_atom(x, s, meant == SAMPI_EQUALS ? SAMPI_ATOM_VALUE : SAMPI_ATOM_REFUSED, value, 0, now, later);
+}
+
+/* Follows every way from here: what is to do now, then what must not hold, later. */
+static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later)
+{
+    if (x->status || (s->ask && s->found) || !sampi_schema_step(x, 0)) return;
+    if (now < 0 && later < 0) {
+        sampi_finish(x, s);
+        return;
+    }
+    if (++s->depth > SAMPI_SCHEMA_NESTING) sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many schemas at once");
+    sampi_todo d = *((sampi_todo *)x->todo.data + (now >= 0 ? now : later));
+    int32_t atoms = x->atoms.n, todo = x->todo.n;
+    if (now >= 0)
+        now = d.next;
+    else
+        later = d.next;
+    switch (d.kind) {
+        case SAMPI_TODO_LITERAL:
+            if ((d.node & 3) == SAMPI_IS)
+                sampi_expand_is(x, s, d.node >> 2, now, later);
+            else if ((d.node & 3) == SAMPI_ISNT)
+                sampi_expand_isnt(x, s, d.node >> 2, now, later);
+            else
+                sampi_expand_value(x, s, d.node >> 2, d.node & 3, now, later);
+            break;
+        case SAMPI_TODO_ANY_OF: sampi_expand_of(x, s, d.node, false, now, later); break;
+        case SAMPI_TODO_ONE_OF: sampi_expand_of(x, s, d.node, true, now, later); break;
+        case SAMPI_TODO_IF: sampi_expand_if(x, s, d.node, now, later); break;
+        case SAMPI_TODO_DEPENDENCY: sampi_expand_dependency(x, s, d.node, now, later); break;
+        case SAMPI_TODO_VALUES:
+            for (int32_t i = sampi_doc(x, d.node)->first; i >= 0; i = sampi_doc(x, i)->next)
+                sampi_expand_value(x, s, i, SAMPI_EQUALS, now, later);
+            break;
+    }
+    x->atoms.n = atoms;
+    x->todo.n = todo;
+    s->depth--;
+}
+
+/* The literals of a goal, to do. */
+static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32_t goal)
+{
+    int32_t todo = x->todo.n, now = -1, later = -1;
+    for (int32_t i = sampi_goal_at(x, goal)->n; i-- > 0;) {
+        sampi_literal literal = sampi_goal_literal(x, goal, i);
+        int32_t *list = literal & 1 ? &later : &now;
+        *list = sampi_todo_add(x, SAMPI_TODO_LITERAL, literal, *list);
+    }
+    sampi_expand(x, s, now, later);
+    x->todo.n = todo;
+}
+
+static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
+{
+    sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
+    sampi_expand_goal(x, &s, goal);
+    return s.node;
+}
+
+static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type)
+{
+    if (x->level >= 8) return true;
+    sampi_shapes s = { type, true, false, x->atoms.n, 0, SAMPI_NEVER };
+    x->level++;
+    sampi_expand_goal(x, &s, goal);
+    x->level--;
+    return s.found;
+}
+
+/* ---- shapes: objects ---- */
+
+/* A name that some atom speaks of. */
+typedef struct sampi_name {
+    int32_t name; /* its string */
+    int32_t goal; /* of its value; -1: it must not be there */
+    bool required;
+} sampi_name;
+
+/* An object under construction. */
+typedef struct sampi_object {
+    sampi_shapes *shapes;
+    int32_t last;        /* atoms from shapes->first to there */
+    sampi_vec names;     /* sampi_name, in the order in which they were met */
+    sampi_vec patterns;  /* int32_t: nodes of the document, each pattern once */
+    sampi_vec witnesses; /* sampi_node: members that are not listed and must be there */
+    sampi_texts allowed; /* names: propertyNames */
+    int32_t least, most;
+    bool closed; /* no other names, since it equals a value */
+} sampi_object;
+
+/* Lists a name, unless it is: x->listed tells where, while names are collected. */
+static SAMPI_COLD void sampi_object_name(sampi_schema *x, sampi_object *o, int32_t name, bool required)
+{
+    sampi_name *n = NULL;
+    if (x->listed[name] > 0)
+        n = (sampi_name *)o->names.data + (x->listed[name] - 1);
+    else {
+        n = (sampi_name *)sampi_vec_add(&o->names, sizeof *n, 1);
+        if (!n) {
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+            return;
+        }
+        n->name = name;
+        n->required = false;
+        n->goal = 0;
+        x->listed[name] = o->names.n;
+    }
+    n->required |= required;
+}
+
+/* The names that a group of keywords speaks of, its patterns and its bounds. */
+static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int32_t schema)
+{
+    int32_t at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        sampi_object_name(x, o, sampi_doc(x, i)->name, false);
+    at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED);
+    bool list = at >= 0 &&
+                sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
+    if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
+    for (int32_t i = list ? sampi_doc(x, at)->first : -1; i >= 0; i = sampi_doc(x, i)->next)
+        if (sampi_doc(x, i)->kind == SAMPI_JSON_STRING)
+            sampi_object_name(x, o, sampi_doc(x, i)->text, true);
+        else
+            sampi_malformed(x, i, "expected a name");
+    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
+        bool known = false;
+        for (int32_t k = 0; k < o->patterns.n; k++)
+            known = known || sampi_doc(x, *sampi_ints(&o->patterns, k))->name == sampi_doc(x, i)->name;
+        if (!known) sampi_push(x, &o->patterns, i);
+    }
+    at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTY_NAMES);
+    if (at >= 0) o->allowed = sampi_texts_and(x, o->allowed, sampi_schema_scalars(x, at, false).string, true);
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_PROPERTIES, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_PROPERTIES, INT32_MAX);
+    if (least > o->least) o->least = least;
+    if (most < o->most) o->most = most;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_PROPERTIES)) >= 0 &&
+        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+        sampi_refuse(x, at, "not supported");
+}
+
+/* All names that the atoms speak of, each once, and what they say of all members together. */
+static SAMPI_COLD void sampi_object_collect(sampi_schema *x, sampi_object *o)
+{
+    for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
+        sampi_atom a = *sampi_atom_at(x, i);
+        if (a.kind == SAMPI_ATOM_GROUP) sampi_object_group(x, o, a.node);
+        if (a.kind == SAMPI_ATOM_FORBID || a.kind == SAMPI_ATOM_MEMBER) sampi_object_name(x, o, a.name, false);
+        if (a.kind == SAMPI_ATOM_REQUIRE) sampi_object_name(x, o, a.name, true);
+        if (a.kind == SAMPI_ATOM_LEAST && a.name > o->least) o->least = a.name;
+        if (a.kind == SAMPI_ATOM_MOST && a.name < o->most) o->most = a.name;
+        if (a.kind != SAMPI_ATOM_VALUE) continue;
+        o->closed = true;
+        for (int32_t k = sampi_doc(x, a.node)->first; k >= 0; k = sampi_doc(x, k)->next)
+            sampi_object_name(x, o, sampi_doc(x, k)->name, true);
+    }
+    for (int32_t i = 0; i < o->names.n; i++) x->listed[((sampi_name *)o->names.data)[i].name] = 0;
+}
+
+/* Adds to the goal on the stack what a group says of a member: of one that is listed (`name`), or of any that matches
+   the patterns whose bits are set. */
+static SAMPI_COLD bool sampi_object_says(sampi_schema *x, const sampi_object *o, int32_t schema, int32_t name,
+                                         uint32_t bits, int32_t first)
+{
+    int32_t properties = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    int32_t patterns = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    int32_t others = sampi_keyword(x, schema, SAMPI_KEY_ADDITIONAL_PROPERTIES);
+    int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, properties, name);
+    bool possible = at < 0 || sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS)), matched = at >= 0;
+    for (int32_t i = 0; i < o->patterns.n && possible; i++) {
+        if (!(bits >> i & 1)) continue;
+        at = sampi_json_member(&x->doc, patterns, sampi_doc(x, *sampi_ints(&o->patterns, i))->name);
+        if (at < 0) continue;
+        matched = true;
+        possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+    }
+    return possible && (matched || others < 0 || sampi_goal_add(x, first, sampi_literal_of(others, SAMPI_IS)));
+}
+
+/* The goal of a member of this name, or of any other name (-1) that matches those patterns; of the member that atom
+   `witness` is about, if that is not -1. -1: there can be none. */
+static SAMPI_COLD int32_t sampi_object_goal(sampi_schema *x, const sampi_object *o, int32_t name, uint32_t bits,
+                                            int32_t witness)
+{
+    int32_t first = x->stack.n;
+    bool possible = true;
+    for (int32_t i = o->shapes->first; i < o->last && possible && !x->status; i++) {
+        sampi_atom a = *sampi_atom_at(x, i);
+        if (witness >= 0 && a.literal >= 0 && (i == witness || a.with == witness))
+            possible = sampi_goal_add(x, first, a.literal);
+        if (a.kind == SAMPI_ATOM_GROUP) possible = sampi_object_says(x, o, a.node, name, bits, first);
+        if (a.kind == SAMPI_ATOM_FORBID) possible = a.name != name;
+        if (a.kind == SAMPI_ATOM_MEMBER && a.name == name) possible = sampi_goal_add(x, first, a.literal);
+        if (a.kind != SAMPI_ATOM_VALUE) continue;
+        int32_t at = name < 0 ? -1 : sampi_json_member(&x->doc, a.node, name);
+        possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+    }
+    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    x->stack.n = first;
+    return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
+}
+
+/* Is a string of the document among the texts? */
+static SAMPI_COLD bool sampi_texts_have(sampi_schema *x, sampi_texts a, int32_t string)
+{
+    if (a.n == SAMPI_ANY) return true;
+    if (a.n == SAMPI_SOME) return sampi_schema_matches(x, a.node, sampi_schema_quoted(x, string));
+    for (int32_t i = 0; i < a.n; i++)
+        if (sampi_doc(x, *sampi_ints(&x->arena, a.list + i))->text == string) return true;
+    return false;
+}
+
+/* The goals of the names, or if that is all that is asked, of those that are required. False: one that is required
+   can't be there. */
+static SAMPI_COLD bool sampi_object_resolve(sampi_schema *x, sampi_object *o)
+{
+    bool possible = true;
+    for (int32_t i = 0; i < o->names.n && possible && sampi_schema_step(x, 0); i++) {
+        sampi_name n = ((sampi_name *)o->names.data)[i];
+        uint32_t bits = 0;
+        if (o->shapes->ask && !n.required) continue;
+        for (int32_t k = 0; k < o->patterns.n; k++) {
+            sampi_texts matching = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, k)));
+            if (sampi_texts_have(x, matching, n.name)) bits |= (uint32_t)1 << k;
+        }
+        n.goal = sampi_texts_have(x, o->allowed, n.name) ? sampi_object_goal(x, o, n.name, bits, -1) : -1;
+        possible = n.goal >= 0 || !n.required;
+        ((sampi_name *)o->names.data)[i] = n;
+    }
+    return possible;
+}
+
+static SAMPI_COLD sampi_node sampi_object_pair(sampi_schema *x, sampi_node name, sampi_node value)
+{
+    return sampi_tree_seq(x->tree, name, sampi_tree_seq(x->tree, x->colon, value));
+}
+
+/* Members of names that are not listed: of all of them that match the patterns whose bits are set, and of those below
+   number i no others. Each pattern more splits them in two. */
+static SAMPI_COLD sampi_node sampi_object_others(sampi_schema *x, const sampi_object *o, sampi_texts names, int32_t i,
+                                                 uint32_t bits, int32_t witness)
+{
+    if (x->status || names.n == 0) return SAMPI_NEVER;
+    if (i < o->patterns.n) {
+        sampi_texts in = sampi_texts_some(x, sampi_schema_named_pattern(x, *sampi_ints(&o->patterns, i)));
+        sampi_texts out = sampi_texts_and(x, names, sampi_texts_not(x, in, true), true);
+        sampi_node with = sampi_object_others(x, o, sampi_texts_and(x, names, in, true), i + 1,
+                                              bits | (uint32_t)1 << i, witness);
+        return sampi_tree_alt(x->tree, with, sampi_object_others(x, o, out, i + 1, bits, witness));
+    }
+    int32_t goal = sampi_object_goal(x, o, -1, bits, witness);
+    return goal < 0 ? (sampi_node)SAMPI_NEVER
+                    : sampi_object_pair(x, sampi_texts_node(x, names, true), sampi_goal_node(x, goal));
+}
+
+/* The names that are not listed. */
+static SAMPI_COLD sampi_texts sampi_object_unlisted(sampi_schema *x, const sampi_object *o)
+{
+    sampi_node listed = SAMPI_NEVER;
+    for (int32_t i = 0; i < o->names.n && listed >= 0; i++)
+        listed = sampi_tree_alt(x->tree, sampi_schema_quoted(x, ((sampi_name *)o->names.data)[i].name), listed);
+    return sampi_texts_and(x, o->allowed, sampi_texts_not(x, sampi_texts_some(x, listed), true), true);
+}
+
+/* Members in the schema's order, the others behind them. `behind` [2]: what may come behind member i if none came
+   before it, and if one did. */
+static SAMPI_COLD sampi_node sampi_object_in_order(sampi_schema *x, const sampi_member *members, int32_t n,
+                                                   sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    sampi_node more = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, other), 0, -1), behind[2];
+    behind[1] = more;
+    behind[0] = sampi_schema_optional(t, sampi_tree_seq(t, other, more));
+    for (int32_t i = n; i-- > 0;) {
+        sampi_node first = sampi_tree_seq(t, members[i].node, behind[1]);
+        sampi_node next = sampi_tree_seq(t, x->comma, members[i].node);
+        if (!members[i].required) next = sampi_schema_optional(t, next);
+        behind[0] = members[i].required ? first : sampi_tree_alt(t, first, behind[0]);
+        behind[1] = sampi_tree_seq(t, next, behind[1]);
+    }
+    return behind[0];
+}
+
+/* The object's text. Names that are not listed may come twice, which leaves `least` in doubt if it counts on two of
+   them. Those that must be there come behind the ones that are listed, if there is an order. */
+static SAMPI_COLD sampi_node sampi_object_node(sampi_schema *x, sampi_object *o, sampi_node other)
+{
+    sampi_tree *t = x->tree;
+    sampi_name *names = (sampi_name *)o->names.data;
+    sampi_vec list;
+    memset(&list, 0, sizeof list);
+    int32_t n_required = 0;
+    for (int32_t i = 0; i < o->names.n + o->witnesses.n && !x->status; i++) {
+        sampi_member m = { SAMPI_NEVER, true };
+        if (i >= o->names.n)
+            m.node = *sampi_ints(&o->witnesses, i - o->names.n);
+        else {
+            if (names[i].goal < 0) continue;
+            m.node = sampi_object_pair(x, sampi_schema_quoted(x, names[i].name), sampi_goal_node(x, names[i].goal));
+            m.required = names[i].required;
+        }
+        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
+        if (room)
+            *room = m;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+        n_required += m.required;
+    }
+    bool counted = o->least > n_required || (o->most < INT32_MAX && (other != SAMPI_NEVER || o->most < list.n));
+    if (o->least > n_required + 1 && other != SAMPI_NEVER)
+        sampi_refuse(x, sampi_atom_at(x, o->shapes->first)->node, "minProperties of names that are not listed");
+    sampi_node inside = SAMPI_NEVER;
+    if (o->least > o->most || n_required > o->most)
+        list.n = 0;
+    else if (x->in_order && !counted)
+        inside = sampi_object_in_order(x, (const sampi_member *)list.data, list.n, other);
+    else if (list.n == 0 && other == SAMPI_NEVER)
+        inside = o->least ? SAMPI_NEVER : SAMPI_EMPTY;
+    else if (list.n == 0 && !counted)
+        inside = sampi_object_in_order(x, NULL, 0, other);
+    else
+        inside = sampi_tree_members(t, (const sampi_member *)list.data, (size_t)list.n, x->comma, other,
+                                    (size_t)o->least, o->most < INT32_MAX ? (size_t)o->most : SIZE_MAX);
+    sampi_vec_free(&list);
+    return sampi_schema_bracket(x, "{", inside, "}");
+}
+
+/* The names among which one breaks the keyword of an EXISTS. */
+static SAMPI_COLD sampi_texts sampi_exists_names(sampi_schema *x, sampi_atom a)
+{
+    if (a.name == SAMPI_KEY_PATTERN_PROPERTIES) return sampi_texts_some(x, sampi_schema_named_pattern(x, a.node));
+    if (a.name == SAMPI_KEY_PROPERTY_NAMES)
+        return sampi_texts_not(x, sampi_schema_scalars(x, a.node, true).string, true);
+    sampi_node known = SAMPI_NEVER;
+    int32_t schema = sampi_doc(x, a.node)->parent, at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_quoted(x, sampi_doc(x, i)->name), known);
+    at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
+    for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next)
+        known = sampi_tree_alt(x->tree, sampi_schema_named_pattern(x, i), known);
+    return sampi_texts_not(x, sampi_texts_some(x, known), true);
+}
+
+static SAMPI_COLD void sampi_object_begin(sampi_schema *x, sampi_object *o, sampi_shapes *s)
+{
+    memset(o, 0, sizeof *o);
+    o->shapes = s;
+    o->last = x->atoms.n;
+    o->most = INT32_MAX;
+    o->allowed = sampi_texts_any();
+    sampi_object_collect(x, o);
+}
+
+static SAMPI_COLD void sampi_object_end(sampi_object *o)
+{
+    sampi_vec_free(&o->names);
+    sampi_vec_free(&o->patterns);
+    sampi_vec_free(&o->witnesses);
+}
+
+/* The members that must be there and are not listed. False: there can't be one. */
+static SAMPI_COLD bool sampi_object_witnesses(sampi_schema *x, sampi_object *o)
+{
+    for (int32_t i = o->shapes->first; i < o->last && !x->status; i++) {
+        if (sampi_atom_at(x, i)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_texts names = sampi_object_unlisted(x, o);
+        for (int32_t k = i; k < o->last; k++) {
+            sampi_atom a = *sampi_atom_at(x, k);
+            if (k == i || a.with == i) names = sampi_texts_and(x, names, sampi_exists_names(x, a), true);
+        }
+        sampi_node node = o->closed ? (sampi_node)SAMPI_NEVER : sampi_object_others(x, o, names, 0, 0, i);
+        if (node == SAMPI_NEVER) return false;
+        sampi_push(x, &o->witnesses, node);
+    }
+    return true;
+}
+
+/* An object of the atoms, of which none is an EXISTS. */
+static SAMPI_COLD void sampi_finish_object(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_object o;
+    sampi_node other = SAMPI_NEVER;
+    sampi_object_begin(x, &o, s);
+    if (o.patterns.n > 10) sampi_refuse(x, *sampi_ints(&o.patterns, 10), "more than 10 patterns at once");
+    bool possible = !x->status && o.least <= o.most && sampi_object_resolve(x, &o) && sampi_object_witnesses(x, &o);
+    if (possible && s->ask) s->found = true;
+    if (possible && !s->ask) {
+        if (!o.closed) other = sampi_object_others(x, &o, sampi_object_unlisted(x, &o), 0, 0, -1);
+        s->node = sampi_tree_alt(x->tree, sampi_object_node(x, &o, other), s->node);
+    }
+    sampi_object_end(&o);
+}
+
+/* Objects of the atoms. A member that must exist is one of the names that are listed, or one that is not: then it may
+   be the same as another such member. */
+static SAMPI_COLD void sampi_finish_objects(sampi_schema *x, sampi_shapes *s)
+{
+    int32_t i = s->first, n_atoms = x->atoms.n;
+    sampi_object o;
+    while (i < n_atoms && sampi_atom_at(x, i)->kind != SAMPI_ATOM_EXISTS) i++;
+    if (i == n_atoms) {
+        sampi_finish_object(x, s);
+        return;
+    }
+    sampi_atom a = *sampi_atom_at(x, i);
+    sampi_texts names = sampi_exists_names(x, a);
+    sampi_object_begin(x, &o, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_MET;
+    for (int32_t k = 0; k < o.names.n && sampi_schema_step(x, a.node); k++) {
+        int32_t name = ((sampi_name *)o.names.data)[k].name;
+        if (!sampi_texts_have(x, names, name)) continue;
+        sampi_atom_add(x, SAMPI_ATOM_REQUIRE, a.node, name, 0);
+        if (a.literal >= 0) sampi_atom_add(x, SAMPI_ATOM_MEMBER, a.node, name, a.literal);
+        sampi_finish_objects(x, s);
+        x->atoms.n = n_atoms;
+    }
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_WITNESS;
+    sampi_finish_objects(x, s);
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_JOINED;
+    for (int32_t k = s->first; k < i && sampi_schema_step(x, a.node); k++) {
+        if (sampi_atom_at(x, k)->kind != SAMPI_ATOM_WITNESS) continue;
+        sampi_atom_at(x, i)->with = k;
+        sampi_finish_objects(x, s);
+    }
+    sampi_atom_at(x, i)->kind = SAMPI_ATOM_EXISTS;
+    sampi_atom_at(x, i)->with = -1;
+    sampi_object_end(&o);
+}
+
+/* ---- shapes: arrays ---- */
+
+/* An array under construction. */
+typedef struct sampi_array {
+    sampi_shapes *shapes;
+    int32_t last;     /* atoms from shapes->first to there */
+    int32_t n_prefix; /* items with a goal of their own */
+    int32_t least, most;
+    int32_t some_least, some_most; /* so many items satisfy `some` */
+    sampi_literal some;            /* -1: nothing */
+    int32_t unique;                /* the node of uniqueItems; -1: none */
+} sampi_array;
+
+static SAMPI_COLD void sampi_array_some(sampi_schema *x, sampi_array *a, sampi_literal some, int32_t least,
+                                        int32_t most)
+{
+    if (a->some >= 0 && a->some != some) sampi_refuse(x, some >> 2, "more than one contains at once");
+    a->some = some;
+    if (least > a->some_least) a->some_least = least;
+    if (most < a->some_most) a->some_most = most;
+}
+
+static SAMPI_COLD void sampi_array_group(sampi_schema *x, sampi_array *a, int32_t schema)
+{
+    int32_t prefix = sampi_schema_prefix(x, schema), at;
+    if (prefix >= 0 && sampi_doc(x, prefix)->n > a->n_prefix) a->n_prefix = sampi_doc(x, prefix)->n;
+    int32_t least = sampi_schema_count(x, schema, SAMPI_KEY_MIN_ITEMS, 0);
+    int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_ITEMS, INT32_MAX);
+    if (least > a->least) a->least = least;
+    if (most < a->most) a->most = most;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNIQUE_ITEMS)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_TRUE)
+        a->unique = at;
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_CONTAINS)) >= 0) {
+        least = sampi_keyword(x, schema, SAMPI_KEY_MIN_CONTAINS) < 0
+                    ? 1
+                    : sampi_schema_count(x, schema, SAMPI_KEY_MIN_CONTAINS, 0);
+        most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_CONTAINS, INT32_MAX);
+        sampi_array_some(x, a, sampi_literal_of(at, SAMPI_IS), least, most);
+    }
+    if ((at = sampi_keyword(x, schema, SAMPI_KEY_UNEVALUATED_ITEMS)) >= 0 &&
+        sampi_doc(x, at)->kind != SAMPI_JSON_TRUE)
+        sampi_refuse(x, at, "not supported");
+}
+
+/* The goal of item i (n_prefix: of all behind those), with one literal more if `also` is not -1; -1: there can be
+   none. */
+static SAMPI_COLD int32_t sampi_array_goal(sampi_schema *x, const sampi_array *a, int32_t i, sampi_literal also)
+{
+    int32_t first = x->stack.n;
+    bool possible = also < 0 || sampi_goal_add(x, first, also);
+    for (int32_t k = a->shapes->first; k < a->last && possible && !x->status; k++) {
+        sampi_atom atom = *sampi_atom_at(x, k);
+        if (atom.kind == SAMPI_ATOM_ITEMS || (atom.kind == SAMPI_ATOM_ITEM && atom.name == i))
+            possible = sampi_goal_add(x, first, atom.literal);
+        if (atom.kind != SAMPI_ATOM_GROUP && atom.kind != SAMPI_ATOM_VALUE) continue;
+        bool value = atom.kind == SAMPI_ATOM_VALUE;
+        int32_t prefix = value ? atom.node : sampi_schema_prefix(x, atom.node),
+                at = prefix < 0 ? -1 : sampi_doc(x, prefix)->first;
+        for (int32_t number = 0; at >= 0 && number < i; number++) at = sampi_doc(x, at)->next;
+        if (value)
+            possible = at >= 0 && sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_EQUALS));
+        else if (at >= 0 || (at = sampi_schema_rest(x, atom.node)) >= 0)
+            possible = sampi_goal_add(x, first, sampi_literal_of(at, SAMPI_IS));
+    }
+    int32_t goal = possible ? sampi_goal_taken(x, first) : -1;
+    x->stack.n = first;
+    return goal >= 0 && sampi_goal_possible(x, goal) ? goal : -1;
+}
+
+static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
+{
+    for (int32_t i = a->shapes->first; i < a->last && !x->status; i++) {
+        sampi_atom atom = *sampi_atom_at(x, i);
+        if (atom.kind == SAMPI_ATOM_GROUP) sampi_array_group(x, a, atom.node);
+        if (atom.kind == SAMPI_ATOM_ITEM && atom.name >= a->n_prefix) a->n_prefix = atom.name + 1;
+        if (atom.kind == SAMPI_ATOM_SOME) sampi_array_some(x, a, atom.literal, atom.name, INT32_MAX);
+        if (atom.kind == SAMPI_ATOM_LEAST && atom.name > a->least) a->least = atom.name;
+        if (atom.kind == SAMPI_ATOM_MOST && atom.name < a->most) a->most = atom.name;
+        if (atom.kind != SAMPI_ATOM_VALUE) continue;
+        int32_t n = sampi_doc(x, atom.node)->n;
+        if (n > a->n_prefix) a->n_prefix = n;
+        if (n > a->least) a->least = n;
+        if (n < a->most) a->most = n;
+    }
+    if (a->some_least > a->least) a->least = a->some_least;
+    if (a->n_prefix > SAMPI_SCHEMA_PREFIX)
+        sampi_schema_fail(x, 0, SAMP_E_RANGE, "too many items with schemas of their own");
+    for (int32_t i = 0; i <= a->n_prefix && i < a->most && sampi_schema_step(x, 0); i++)
+        if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
+}
+
+/* uniqueItems, where every item is one of a few values: members in any order, none twice. */
+static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
+{
+    sampi_node node = SAMPI_NEVER;
+    sampi_vec list;
+    memset(&list, 0, sizeof list);
+    int32_t goal = a->n_prefix || a->some >= 0 ? -1 : sampi_array_goal(x, a, 0, -1);
+    sampi_scalars s = sampi_scalars_of(0);
+    if (goal >= 0) s = sampi_goal_scalars(x, goal);
+    if (goal < 0 || sampi_goal_deep(x, goal) || s.number.n < 0 || s.string.n < 0)
+        return sampi_refuse(x, a->unique, "only where all items are of an enum"), node;
+    static const char *const words[3] = { "null", "false", "true" };
+    for (int32_t i = 0; i < 3 + s.number.n + s.string.n && !x->status; i++) {
+        if (i < 3 && !(s.types >> i & 1)) continue;
+        int32_t k = i - 3, at = k < s.number.n ? s.number.list + k : s.string.list + k - s.number.n;
+        sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
+                                 : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
+                           false };
+        sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
+        if (room)
+            *room = m;
+        else
+            sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
+    }
+    if (a->least <= list.n)
+        node = sampi_tree_members(x->tree, (const sampi_member *)list.data, (size_t)list.n, x->comma, SAMPI_NEVER,
+                                  (size_t)a->least, a->most < INT32_MAX ? (size_t)a->most : SIZE_MAX);
+    sampi_vec_free(&list);
+    return node;
+}
+
+/* Items of which any number of others may lie around those that satisfy `some`; commas before them. */
+static SAMPI_COLD sampi_node sampi_array_tail(sampi_schema *x, const sampi_array *a, int32_t found)
+{
+    sampi_tree *t = x->tree;
+    bool bounded = a->some_most < INT32_MAX;
+    int32_t with = sampi_array_goal(x, a, a->n_prefix, a->some);
+    int32_t without = sampi_array_goal(x, a, a->n_prefix, bounded ? a->some ^ 1 : -1);
+    int32_t least = found < a->some_least ? a->some_least - found : 0, most = bounded ? a->some_most - found : -1;
+    sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, x->comma, sampi_goal_node(x, with));
+    sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
+                                   : sampi_tree_seq(t, x->comma, sampi_goal_node(x, without));
+    sampi_node others = sampi_tree_repeat(t, other, 0, -1);
+    return sampi_tree_seq(t, sampi_tree_repeat(t, sampi_tree_seq(t, others, one), least, most), others);
+}
+
+/* Items of which a number satisfies `some`: from the last one on, what may follow when i items are there, of which
+   `found` satisfied it. Without a bound on those, more than enough are as good as enough. */
+static SAMPI_COLD sampi_node sampi_array_counted(sampi_schema *x, const sampi_array *a)
+{
+    sampi_tree *t = x->tree;
+    bool bounded = a->some_most < INT32_MAX;
+    int32_t n = bounded ? a->some_most : a->some_least, last = a->n_prefix > a->least ? a->n_prefix : a->least;
+    if (a->most == 0) return SAMPI_EMPTY;
+    if (a->most < INT32_MAX) last = a->most;
+    if (last == 0) last = 1; /* the first one has no comma */
+    if ((int64_t)(last + 1) * (n + 1) > 4096)
+        return sampi_refuse(x, a->some >> 2, "contains with so many items"), SAMPI_NEVER;
+    int32_t first = x->stack.n;
+    for (int32_t found = 0; found <= n; found++)
+        sampi_push(x, &x->stack,
+                   a->most < INT32_MAX ? (found >= a->some_least ? SAMPI_EMPTY : SAMPI_NEVER)
+                                       : sampi_array_tail(x, a, found));
+    for (int32_t i = last; i-- > 0 && !x->status;) {
+        int32_t with = sampi_array_goal(x, a, i, a->some),
+                without = sampi_array_goal(x, a, i, bounded ? a->some ^ 1 : -1);
+        sampi_node before = i ? x->comma : (sampi_node)SAMPI_EMPTY;
+        sampi_node one = with < 0 ? (sampi_node)SAMPI_NEVER : sampi_tree_seq(t, before, sampi_goal_node(x, with));
+        sampi_node other = without < 0 ? (sampi_node)SAMPI_NEVER
+                                       : sampi_tree_seq(t, before, sampi_goal_node(x, without));
+        for (int32_t found = 0; found <= n && !x->status;
+             found++) { /* ascending: what is behind `found` is still of item i + 1 */
+            sampi_node *place = sampi_ints(&x->stack, first + found);
+            sampi_node more = found < n ? place[1] : bounded ? (sampi_node)SAMPI_NEVER : place[0];
+            sampi_node node = sampi_tree_alt(t, sampi_tree_seq(t, one, more), sampi_tree_seq(t, other, place[0]));
+            *place = i >= a->least && found >= a->some_least ? sampi_tree_alt(t, SAMPI_EMPTY, node) : node;
+        }
+    }
+    sampi_node node = x->status ? SAMPI_NEVER : *sampi_ints(&x->stack, first);
+    x->stack.n = first;
+    return node;
+}
+
+/* Items without such a count: those with goals of their own, then the others. */
+static SAMPI_COLD sampi_node sampi_array_items(sampi_schema *x, const sampi_array *a)
+{
+    sampi_tree *t = x->tree;
+    int32_t n = a->n_prefix < a->most ? a->n_prefix : a->most, most = a->most < INT32_MAX ? a->most - n : -1;
+    if (a->most == 0) return SAMPI_EMPTY;
+    sampi_node behind = SAMPI_EMPTY, rest = SAMPI_NEVER;
+    if (most != 0) {
+        int32_t least = a->least > n ? a->least - n : 0;
+        rest = sampi_goal_node(x, sampi_array_goal(x, a, a->n_prefix, -1));
+        if (n == 0) { /* the first one has no comma */
+            behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least ? least - 1 : 0,
+                                       most < 0 ? -1 : most - 1);
+            rest = sampi_tree_seq(t, rest, behind);
+            return least ? rest : sampi_schema_optional(t, rest);
+        }
+        behind = sampi_tree_repeat(t, sampi_tree_seq(t, x->comma, rest), least, most);
+    }
+    for (int32_t i = n; i-- > 0 && !x->status;) {
+        behind = sampi_tree_seq(t, sampi_goal_node(x, sampi_array_goal(x, a, i, -1)), behind);
+        if (i) behind = sampi_tree_seq(t, x->comma, behind);
+        if (i >= a->least) behind = sampi_schema_optional(t, behind);
+    }
+    return behind;
+}
+
+/* An array of the atoms. */
+static SAMPI_COLD void sampi_finish_array(sampi_schema *x, sampi_shapes *s)
+{
+    sampi_array a = { s, x->atoms.n, 0, 0, INT32_MAX, 0, INT32_MAX, -1, -1 };
+    sampi_array_collect(x, &a);
+    if (x->status || a.least > a.most || a.some_least > a.some_most) return;
+    if (s->ask) {
+        s->found = true;
+        return;
+    }
+    bool counts = a.some >= 0 && (a.some_least > 0 || a.some_most < INT32_MAX);
+    sampi_node inside;
+    if (a.unique >= 0 && a.most > 1)
+        inside = sampi_array_unique(x, &a);
+    else
+        inside = counts ? sampi_array_counted(x, &a) : sampi_array_items(x, &a);
+    s->node = sampi_tree_alt(x->tree, sampi_schema_bracket(x, "[", inside, "]"), s->node);
+}
+
+/* The end of a way: its atoms make one shape, or contradict each other. */
+static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s)
+{
+    int32_t refused = -1;
+    for (int32_t i = s->first; i < x->atoms.n; i++)
+        if (sampi_atom_at(x, i)->kind == SAMPI_ATOM_REFUSED) refused = sampi_atom_at(x, i)->node;
+    if (refused >= 0 && !s->ask) { /* that counts only if the rest is possible */
+        sampi_shapes ask = *s;
+        ask.ask = true;
+        if (s->type == SAMPI_T_OBJECT)
+            sampi_finish_objects(x, &ask);
+        else
+            sampi_finish_array(x, &ask);
+        if (ask.found) sampi_refuse(x, refused, "not supported where it must not hold");
+        return;
+    }
+    if (s->type == SAMPI_T_OBJECT)
+        sampi_finish_objects(x, s);
+    else
+        sampi_finish_array(x, s);
+}
+
+/* ---- the whole ---- */
+
+/* The words of `options`, see samp_grammar_init. */
+static SAMPI_COLD int sampi_schema_options(sampi_schema *x, const char *options)
+{
+    static const char *const known[3] = { "ordered", "compact", "spaced" };
+    bool set[3] = { false, false, false };
+    for (const char *at = options ? options : ""; *at;) {
+        size_t n = strcspn(at, " "), i = 0;
+        while (i < 3 && !(strlen(known[i]) == n && !memcmp(known[i], at, n))) i++;
+        if (n && i == 3)
+            return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: expected ordered, compact or spaced");
+        if (n) set[i] = true;
+        at += n + (at[n] == ' ');
+    }
+    if (set[1] && set[2])
+        return sampi_json_fail(&x->doc, 0, SAMP_E_RANGE, "root: compact and spaced exclude each other");
+    sampi_tree *t = x->tree;
+    sampi_node any = SAMPI_EMPTY, behind = SAMPI_EMPTY;
+    static const uint32_t spaces[3][2] = { { '\t', '\n' }, { '\r', '\r' }, { ' ', ' ' } };
+    if (!set[1] && !set[2]) any = behind = sampi_tree_repeat(t, sampi_tree_class(t, spaces, 3, false), 0, -1);
+    if (set[2]) behind = sampi_tree_text(t, " ", 1);
+    x->in_order = set[0];
+    x->space = any;
+    x->comma = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ",", 1), behind));
+    x->colon = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, ":", 1), behind));
+    return SAMP_OK;
+}
+
+/* The nodes that every schema needs. */
+static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
+{
+    sampi_tree *t = x->tree;
+    samp_grammar_error error;
+    static const char any[] =
+        "([^\"\\\\\\x00-\\x1f]|\\\\([\"\\\\/bfnrt]|u([0-9a-cA-CefEF][0-9a-fA-F]{3}|[dD][0-7][0-9a-fA-F]{2}"
+        "|[dD][89abAB][0-9a-fA-F]{2}\\\\u[dD][c-fC-F][0-9a-fA-F]{2})))";
+    static const char number[] = "-?(0|[1-9]\\d*)(\\.\\d+)?([eE][+-]?\\d+)?", digits[] = "0|[1-9]\\d*",
+                      fraction[] = "(\\.\\d+)?";
+    x->any = sampi_tree_regex(t, any, sizeof any - 1, false, sampi_tree_class, &error);
+    x->string = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->any, 0, -1));
+    x->number = sampi_tree_regex(t, number, sizeof number - 1, false, sampi_tree_class, &error);
+    x->digits = sampi_tree_regex(t, digits, sizeof digits - 1, false, sampi_tree_class, &error);
+    x->fraction = sampi_tree_regex(t, fraction, sizeof fraction - 1, false, sampi_tree_class, &error);
+    x->magnitude = sampi_tree_seq(t, x->digits, x->fraction);
+    x->plain = sampi_tree_seq(t, sampi_schema_optional(t, sampi_tree_text(t, "-", 1)), x->magnitude);
+    x->character = sampi_schema_range(t, 0, 0x10ffff);
+    x->shortest = sampi_schema_in_quotes(t, sampi_tree_repeat(t, x->character, 0, -1));
+    const sampi_node made[] = { x->string, x->number, x->digits, x->fraction, x->plain, x->shortest, x->comma };
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) sampi_schema_made(x, made[i]);
+}
+
+/* What the document has of the keywords, and which draft it follows. */
+static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
+{
+    static const char *const names[] = {
+#define SAMPI_SCHEMA_NAME(key, name) name,
+        SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
+#undef SAMPI_SCHEMA_NAME
+    };
+    size_t n_nodes = (size_t)x->doc.n_nodes, n_strings = (size_t)x->doc.n_strings, n = 0;
+    size_t size = 2 * n_nodes * sizeof *x->scalars + n_nodes * sizeof *x->targets + 2 * n_nodes +
+                  n_strings * (sizeof *x->listed + 1);
+    x->scalars = (sampi_scalars *)SAMP_MALLOC(size);
+    if (!x->scalars) return sampi_json_fail(&x->doc, 0, SAMP_E_NOMEM, "out of memory");
+    x->targets = (int32_t *)(x->scalars + 2 * n_nodes);
+    x->listed = x->targets + n_nodes;
+    x->scalars_known = (uint8_t *)(x->listed + n_strings);
+    x->key_of = x->scalars_known + 2 * n_nodes;
+    memset(x->targets, 0xff, n_nodes * sizeof *x->targets); /* -1 */
+    memset(x->listed, 0, n_strings * sizeof *x->listed + 2 * n_nodes + n_strings);
+    for (int i = 0; i < SAMPI_KEY_LAST; i++) {
+        x->key[i] = sampi_json_find(&x->doc, names[i], strlen(names[i]));
+        if (x->key[i] >= 0) x->key_of[x->key[i]] = (uint8_t)(i + 1);
+    }
+    x->draft = 8;
+    int32_t dialect = sampi_json_member(&x->doc, 0, x->key[SAMPI_KEY_SCHEMA]);
+    const char *text = "";
+    if (dialect >= 0 && sampi_doc(x, dialect)->kind == SAMPI_JSON_STRING)
+        text = sampi_doc_text(x, sampi_doc(x, dialect)->text, &n);
+    for (size_t i = 0; i + 8 <= n; i++) {
+        if (memcmp(text + i, "draft-0", 7)) continue;
+        if (text[i + 7] < '4' || text[i + 7] > '7') sampi_refuse(x, dialect, "not a draft from 4 on");
+        x->draft = text[i + 7] - '0';
+    }
+    /* What a draft does not know yet is no keyword. */
+    static const struct {
+        sampi_schema_key key;
+        int draft;
+    } later[] = { { SAMPI_KEY_CONST, 6 },        { SAMPI_KEY_CONTAINS, 6 },     { SAMPI_KEY_PROPERTY_NAMES, 6 },
+                  { SAMPI_KEY_IF, 7 },           { SAMPI_KEY_PREFIX_ITEMS, 8 }, { SAMPI_KEY_DEPENDENT_REQUIRED, 8 },
+                  { SAMPI_KEY_MIN_CONTAINS, 8 }, { SAMPI_KEY_MAX_CONTAINS, 8 }, { SAMPI_KEY_DEPENDENT_SCHEMAS, 8 },
+                  { SAMPI_KEY_DYNAMIC_REF, 8 },  { SAMPI_KEY_RECURSIVE_REF, 8 } };
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (x->draft < later[i].draft) x->key[later[i].key] = -1;
+    return x->status;
+}
+
+/* The bodies of all rules; each may ask for more. */
+static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
+{
+    for (int32_t i = 0; i < x->queue.n && !x->status; i++) {
+        int32_t goal = *sampi_ints(&x->queue, i);
+        unsigned deep = sampi_goal_deep(x, goal);
+        sampi_node body = sampi_goal_scalars_node(x, goal);
+        if (deep & SAMPI_T_ARRAY) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_ARRAY), body);
+        if (deep & SAMPI_T_OBJECT) body = sampi_tree_alt(x->tree, sampi_goal_shapes(x, goal, SAMPI_T_OBJECT), body);
+        sampi_schema_made(x, sampi_tree_define(x->tree, sampi_goal_at(x, goal)->rule, body));
+    }
+}
+
+static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
+{
+    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena, &x->stack, &x->atoms, &x->todo, &x->queue, &x->patterns };
+    for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    SAMP_FREE(x->scalars);
+    sampi_json_free(&x->doc);
+}
+
+/* The texts that are instances of a JSON schema, into the tree; `options` as samp_grammar_init's root. A status, and
+   *error, if it is none, or can't be expressed. */
+static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *text, const char *options,
+                                               samp_grammar_error *error)
+{
+    sampi_schema x;
+    memset(&x, 0, sizeof x);
+    memset(error, 0, sizeof *error);
+    x.tree = tree;
+    x.steps = SAMPI_SCHEMA_STEPS;
+    int status = sampi_json_read(&x.doc, text, strlen(text), error);
+    if (!status) status = sampi_schema_options(&x, options);
+    if (!status) status = sampi_schema_prepare(&x);
+    sampi_node root = status;
+    if (!status) {
+        sampi_schema_constants(&x);
+        int32_t first = x.stack.n;
+        bool possible = sampi_goal_add(&x, first, sampi_literal_of(0, SAMPI_IS));
+        int32_t goal = sampi_goal_taken(&x, first);
+        root = possible ? sampi_goal_node(&x, goal) : (sampi_node)SAMPI_NEVER;
+        sampi_schema_rules(&x);
+        sampi_schema_made(&x, root);
+        if (x.status) root = x.status;
+    }
+    sampi_schema_free(&x);
+    return root;
+}
+#endif /* SAMPLING_GRAMMAR_DECLARED */
 
 #endif /* SAMPLING_IMPLEMENTATION */
 

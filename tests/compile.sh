@@ -123,8 +123,8 @@ if [ "${2:-}" = quick ]; then
     errors "$CXX" c++11 cpp
     hidden "$CC" c11 c
     hidden "$CXX" c++11 cpp
-    build "$CC" c11 c -O1
-    build "$CXX" c++11 cpp -O1
+    build "$CC" c11 c -O1 -DSAMPLING_GRAMMAR
+    build "$CXX" c++11 cpp -O1 -DSAMPLING_GRAMMAR
     llama "$CC" c11 c -O0
     llama "$CXX" c++11 cpp -O0
     echo "compile: both headers as C11 ($CC) and C++11 ($CXX) without a warning; make test-compile tries more"
@@ -138,8 +138,8 @@ for c in $COMPILERS; do
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
     for opt in -O0 "-O3 -march=native"; do
-        build "$c" c11 c "$opt" -DSAMPLING_KV
-        build "$cxx" c++11 cpp "$opt" -DSAMPLING_KV
+        build "$c" c11 c "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
+        build "$cxx" c++11 cpp "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
         llama "$c" c11 c "$opt"
         llama "$cxx" c++11 cpp "$opt"
     done

@@ -9,13 +9,13 @@ test_list() {
     cat <<'EOF'
 libcmocka-dev            test -e /usr/include/cmocka.h
 g++                      command -v g++
-clang                    command -v clang
-libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
 EOF
 }
 ci_list() {
     test_list
     cat <<'EOF'
+clang                    command -v clang
+libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
 valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; the cache's are there only with
-# SAMPLING_KV, and it alone needs sines; SAMPLING_LLAMA alone needs llama.cpp. What can be written to is what the
-# headers' openings name. Usage: namespace.sh DIR
+# Symbols exported by the implementation begin with samp_, macros left behind with SAMP; those of an optional part are
+# there only with its macro, the cache alone needs sines, and SAMPLING_LLAMA alone llama.cpp. What can be written to is
+# what the headers' openings name. Usage: namespace.sh DIR
 set -eu
 dir=$1
 mkdir -p "$dir"
@@ -10,7 +10,7 @@ printf '#define SAMPLING_STATIC\n#define SAMPLING_IMPLEMENTATION\n#include "samp
 printf '#include <math.h>\n#include <stdbool.h>\n#include <stddef.h>\n#include <stdint.h>\n' > "$dir/system.c"
 printf '#include "sampling_gpu.h"\n' > "$dir/header.c"
 
-libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
+libc='mem(cpy|set|move|cmp)|str(len|cspn|chr|n?cmp)|malloc|free|sqrtf?|fmaf?|expf?|logf|log2f|powf?|_GLOBAL_OFFSET_TABLE_|__stack_chk_fail|__\w+'
 # Object, then the globals that may be there: gcc numbers those of functions, and its names for OpenMP begin with a dot.
 writable() {
     object=$1
@@ -19,7 +19,7 @@ writable() {
     printf '%s\n' "$@" | sort > "$dir/named"
     if ! diff "$dir/named" "$dir/globals" >&2; then echo "namespace: other globals than the headers name" >&2; exit 1; fi
 }
-for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA; do
+for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA -DSAMPLING_GRAMMAR; do
     # at fixed addresses: else tables of pointers are written to once, by the loader
     # shellcheck disable=SC2086
     "$CC" -std=c11 -O1 -fno-pie $part -I. -c "$dir/all.c" -o "$dir/all.o"
@@ -36,9 +36,12 @@ for part in "" -DSAMPLING_KV -DSAMPLING_LLAMA; do
 done
 "$CC" -std=c11 -O0 -fno-pie -fopenmp -Wno-unknown-pragmas -I. -c "$dir/all.c" -o "$dir/openmp.o"
 writable "$dir/openmp.o" last sampi_chosen bound_device sampi_gpu_bound sampi_gpu_probe_counters
-if grep -E '^samp_(kv|llama)' "$dir/symbols"; then echo "namespace: optional parts that were not asked for" >&2; exit 1; fi
-for part in KV LLAMA; do
-    grep -qi "^samp_${part}_" "$dir/symbols-DSAMPLING_$part" || { echo "namespace: SAMPLING_$part adds nothing" >&2; exit 1; }
+if grep -E '^samp_kv|^samp_llama|grammar|vocab_index' "$dir/symbols"; then
+    echo "namespace: optional parts that were not asked for" >&2
+    exit 1
+fi
+for part in KV LLAMA GRAMMAR; do
+    grep -qiE "^samp_(init_)?${part}" "$dir/symbols-DSAMPLING_$part" || { echo "namespace: SAMPLING_$part adds nothing" >&2; exit 1; }
 done
 macros() { "$CC" -std=c11 -I. -dM -E "$1" | awk '{ print $2 }' | sed 's/(.*//' | sort; }
 macros "$dir/system.c" > "$dir/system.txt"

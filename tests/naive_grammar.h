@@ -1,0 +1,247 @@
+/* naive_grammar.h - what a tree of >>grammar matches, by definition: for a node and a place of the text the set of all
+   places where a match can end, one node after the other. Slow, and without any of the library's machinery; remembers
+   what it has found. Include it behind the implementation.
+
+       naive n = naive_begin(tree, text, length);
+       bool whole = naive_matches(&n, node);        // is the text one of the node's?
+       naive_end(&n);
+
+   A set of places is a sorted list. Rules may recur, to the left too: sets grow until nothing is new. */
+#ifndef NAIVE_GRAMMAR_H
+#define NAIVE_GRAMMAR_H
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Places [n] in ascending order. */
+typedef struct naive_set {
+    int32_t *at;
+    int32_t n, room;
+} naive_set;
+
+/* The set of a node at a place. */
+typedef struct naive_entry {
+    int32_t node, from;
+    naive_set ends;
+    bool open; /* being found: what it has so far counts */
+    bool done;
+} naive_entry;
+
+typedef struct naive {
+    const sampi_tree *tree;
+    const unsigned char *text;
+    int32_t n;
+    naive_entry **slots; /* hash table */
+    size_t n_slots, n_entries;
+    bool grew; /* a set that was open has been used, and there is more in it */
+    bool used_open;
+} naive;
+
+static bool naive_has(const naive_set *s, int32_t place)
+{
+    int32_t lo = 0, hi = s->n;
+    while (lo < hi) {
+        int32_t mid = (lo + hi) / 2;
+        if (s->at[mid] < place)
+            lo = mid + 1;
+        else
+            hi = mid;
+    }
+    return lo < s->n && s->at[lo] == place;
+}
+
+static bool naive_add(naive_set *s, int32_t place)
+{
+    int32_t i = s->n;
+    while (i > 0 && s->at[i - 1] > place) i--;
+    if (i > 0 && s->at[i - 1] == place) return false;
+    if (s->n == s->room) {
+        s->room = s->room ? 2 * s->room : 4;
+        s->at = (int32_t *)realloc(s->at, (size_t)s->room * sizeof *s->at);
+        assert(s->at);
+    }
+    memmove(s->at + i + 1, s->at + i, (size_t)(s->n - i) * sizeof *s->at);
+    s->at[i] = place;
+    s->n++;
+    return true;
+}
+
+static void naive_add_all(naive_set *s, const naive_set *more)
+{
+    for (int32_t i = 0; i < more->n; i++) naive_add(s, more->at[i]);
+}
+
+static size_t naive_place(const naive *n, int32_t node, int32_t from)
+{
+    uint64_t h = ((uint64_t)(uint32_t)node << 32 | (uint32_t)from) * 0x9e3779b97f4a7c15u;
+    size_t i = (size_t)(h >> 20) & (n->n_slots - 1);
+    while (n->slots[i] && (n->slots[i]->node != node || n->slots[i]->from != from)) i = (i + 1) & (n->n_slots - 1);
+    return i;
+}
+
+static naive_entry *naive_entry_of(naive *n, int32_t node, int32_t from)
+{
+    if (2 * (n->n_entries + 1) > n->n_slots) {
+        naive_entry **old = n->slots;
+        size_t n_old = n->n_slots;
+        n->n_slots = n_old ? 2 * n_old : 1024;
+        n->slots = (naive_entry **)calloc(n->n_slots, sizeof *n->slots);
+        assert(n->slots);
+        for (size_t i = 0; i < n_old; i++)
+            if (old[i]) n->slots[naive_place(n, old[i]->node, old[i]->from)] = old[i];
+        free(old);
+    }
+    size_t i = naive_place(n, node, from);
+    if (!n->slots[i]) {
+        n->slots[i] = (naive_entry *)calloc(1, sizeof **n->slots);
+        assert(n->slots[i]);
+        n->slots[i]->node = node;
+        n->slots[i]->from = from;
+        n->n_entries++;
+    }
+    return n->slots[i];
+}
+
+static const naive_set *naive_ends(naive *n, int32_t node, int32_t from);
+
+/* All places behind `a` that are behind least to most of it: count by count, until no new place comes. */
+static void naive_repeat(naive *n, naive_set *out, int32_t a, int32_t least, int32_t most, int32_t from)
+{
+    naive_set now = { NULL, 0, 0 };
+    naive_add(&now, from);
+    for (int32_t count = 0; now.n > 0; count++) {
+        int32_t before = out->n;
+        if (count >= least) naive_add_all(out, &now);
+        /* behind `least`, only new places matter; a part that may be empty brings any count up to it */
+        if (count > least && out->n == before) break;
+        if (count == most) break;
+        naive_set next = { NULL, 0, 0 };
+        for (int32_t i = 0; i < now.n; i++) naive_add_all(&next, naive_ends(n, a, now.at[i]));
+        bool same = next.n == now.n && (next.n == 0 || !memcmp(next.at, now.at, (size_t)next.n * sizeof *next.at));
+        free(now.at);
+        now = next;
+        if (same && count < least && (most < 0 || most >= least)) count = least - 1;
+    }
+    free(now.at);
+}
+
+/* A list of members, behind those in `seen` (bits of the list), `count` in all. */
+static void naive_members(naive *n, naive_set *out, const sampi_list *list, bool *seen, size_t count, int32_t from)
+{
+    const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
+    bool complete = count >= (size_t)list->least;
+    for (int32_t i = 0; i < list->n; i++) complete = complete && (seen[i] || !members[i].required);
+    if (complete) naive_add(out, from);
+    if (list->most < INT32_MAX && count >= (size_t)list->most) return;
+    naive_set starts = { NULL, 0, 0 };
+    if (count == 0)
+        naive_add(&starts, from);
+    else
+        naive_add_all(&starts, naive_ends(n, list->separator, from));
+    for (int32_t s = 0; s < starts.n; s++) {
+        for (int32_t i = 0; i <= list->n; i++) {
+            if (i < list->n && seen[i]) continue;
+            const naive_set *ends = naive_ends(n, i < list->n ? members[i].node : list->other, starts.at[s]);
+            if (i < list->n) seen[i] = true;
+            for (int32_t k = 0; k < ends->n; k++)
+                if (ends->at[k] > from) naive_members(n, out, list, seen, count + 1, ends->at[k]);
+            if (i < list->n) seen[i] = false;
+        }
+    }
+    free(starts.at);
+}
+
+static void naive_find(naive *n, naive_set *out, const sampi_expr *e, int32_t from)
+{
+    const unsigned char *pool = (const unsigned char *)n->tree->pool.data;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: naive_add(out, from); break;
+        case SAMPI_NODE_TEXT:
+            if (n->n - from >= e->b && !memcmp(pool + e->a, n->text + from, (size_t)e->b))
+                naive_add(out, from + e->b);
+            break;
+        case SAMPI_NODE_SET:
+            if (from < n->n && pool[e->a + n->text[from] / 8] >> n->text[from] % 8 & 1) naive_add(out, from + 1);
+            break;
+        case SAMPI_NODE_SEQ: {
+            const naive_set *a = naive_ends(n, e->a, from);
+            for (int32_t i = 0; i < a->n; i++) naive_add_all(out, naive_ends(n, e->b, a->at[i]));
+            break;
+        }
+        case SAMPI_NODE_ALT:
+            naive_add_all(out, naive_ends(n, e->a, from));
+            naive_add_all(out, naive_ends(n, e->b, from));
+            break;
+        case SAMPI_NODE_REPEAT: naive_repeat(n, out, e->a, e->b, e->c, from); break;
+        case SAMPI_NODE_AND: {
+            const naive_set *a = naive_ends(n, e->a, from), *b = a->n ? naive_ends(n, e->b, from) : a;
+            for (int32_t i = 0; i < a->n; i++)
+                if (naive_has(b, a->at[i])) naive_add(out, a->at[i]);
+            break;
+        }
+        case SAMPI_NODE_NOT: {
+            const naive_set *a = naive_ends(n, e->a, from);
+            for (int32_t i = from; i <= n->n; i++)
+                if (!naive_has(a, i)) naive_add(out, i);
+            break;
+        }
+        case SAMPI_NODE_REF: naive_add_all(out, naive_ends(n, sampi_rule_at(n->tree, e->a)->body, from)); break;
+        case SAMPI_NODE_MEMBERS: {
+            const sampi_list *list = (const sampi_list *)n->tree->lists.data + e->a;
+            bool *seen = (bool *)calloc((size_t)list->n + 1, 1);
+            assert(seen);
+            naive_members(n, out, list, seen, 0, from);
+            free(seen);
+            break;
+        }
+        default: break;
+    }
+}
+
+/* Where a match of the node that begins at `from` can end. */
+static const naive_set *naive_ends(naive *n, int32_t node, int32_t from)
+{
+    naive_entry *entry = naive_entry_of(n, node, from);
+    if (entry->done) return &entry->ends;
+    if (entry->open) {
+        n->used_open = true;
+        return &entry->ends;
+    }
+    bool outer = n->used_open;
+    entry->open = true;
+    for (;;) {
+        naive_set found = { NULL, 0, 0 };
+        n->used_open = false;
+        naive_find(n, &found, sampi_at(n->tree, node), from);
+        int32_t before = entry->ends.n;
+        naive_add_all(&entry->ends, &found);
+        free(found.at);
+        if (!n->used_open || entry->ends.n == before) break;
+    }
+    entry->open = false;
+    entry->done = !n->used_open; /* otherwise it may lack what a set around it gets later */
+    n->used_open = n->used_open || outer;
+    return &entry->ends;
+}
+
+static naive naive_begin(const sampi_tree *tree, const void *text, size_t length)
+{
+    naive n = { tree, (const unsigned char *)text, (int32_t)length, NULL, 0, 0, false, false };
+    return n;
+}
+
+static void naive_end(naive *n)
+{
+    for (size_t i = 0; i < n->n_slots; i++)
+        if (n->slots[i]) {
+            free(n->slots[i]->ends.at);
+            free(n->slots[i]);
+        }
+    free(n->slots);
+}
+
+/* Is the whole text one of the node's? */
+static inline bool naive_matches(naive *n, int32_t node) { return naive_has(naive_ends(n, node, 0), n->n); }
+
+#endif /* NAIVE_GRAMMAR_H */

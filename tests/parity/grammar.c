@@ -1,0 +1,631 @@
+/* grammar.c - are the tokens that a grammar allows those that llama.cpp allows?
+ *
+ *     grammar LIBRARY VOCABULARY DIRECTORY [--masks N] [--seed S] [--show]
+ *
+ * LIBRARY is libllama (fetch.sh), VOCABULARY the story model's file, whose pieces are written to DIRECTORY as a GGUF
+ * that has a vocabulary and nothing else. For each of many GBNF grammars (hand-written, and random ones) random walks
+ * over allowed tokens: at each place the two sets of allowed tokens are compared. Exit 1 if they differ in a way that
+ * has no name below; 77 if the peer can't load such a file.
+ *
+ * THE DIFFERENCES, counted by name:
+ *   not UTF-8       llama.cpp takes some bytes that are not UTF-8 (lead bytes F8 - FF, tail bytes that are none inside a
+ *                   token, surrogates, overlong forms): with them the text could never be valid
+ *   negated tail    where a token ends within a character, llama.cpp refuses it under [^..] if any completion is in the
+ *                   class; we allow it if any completion is not
+ *   token inside    llama.cpp lets <token> begin within a token's text, and throws when it is accepted
+ *   token of bytes  llama.cpp refuses <token> where that token's text is not whole characters
+ *   left recursion  llama.cpp refuses the grammar, or where what stands before may be empty, never ends with it
+ *   too much        we tell that the mask takes more steps than the sampler's limit allows (SAMP_E_FULL): grammars whose
+ *                   texts have thousands of readings
+ *   no answer       llama.cpp took 20 seconds, or 2 GB, or aborted
+ */
+#define SAMPLING_STATIC
+#define SAMPLING_GRAMMAR
+#define SAMPLING_IMPLEMENTATION
+#include "../../sampling.h"
+
+#include "../floats.h"
+#include "../json_gbnf.h"
+#include "../source.h"
+#include "llama_peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ------------------------------------------------------------------------------------------------ the peer */
+
+typedef struct {
+    unsigned char bytes[1024]; /* llama_model_params, of which only the vocabulary's flag is known here */
+} peer_model_params;
+enum { PEER_VOCAB_ONLY = 72 };
+
+/* clang-format off */
+#define GRAMMAR_FUNCTIONS(X) \
+    X(log_set,        "llama_log_set",                  void, (peer_log_fn, void *)) \
+    X(model_params,   "llama_model_default_params",     peer_model_params, (void)) \
+    X(load,           "llama_model_load_from_file",     void *, (const char *, peer_model_params)) \
+    X(vocab,          "llama_model_get_vocab",          const void *, (const void *)) \
+    X(n_tokens,       "llama_vocab_n_tokens",           int32_t, (const void *)) \
+    X(is_eog,         "llama_vocab_is_eog",             bool, (const void *, int32_t)) \
+    X(piece,          "llama_token_to_piece",           int32_t, (const void *, int32_t, char *, int32_t, int32_t, bool)) \
+    X(tokenize,       "llama_tokenize",                 int32_t, (const void *, const char *, int32_t, int32_t *, int32_t, bool, bool)) \
+    X(init_grammar,   "llama_sampler_init_grammar",     peer_sampler *, (const void *, const char *, const char *)) \
+    X(apply,          "llama_sampler_apply",            void, (peer_sampler *, peer_array *)) \
+    X(accept,         "llama_sampler_accept",           void, (peer_sampler *, int32_t)) \
+    X(free,           "llama_sampler_free",             void, (peer_sampler *))
+/* clang-format on */
+
+static struct {
+#define GRAMMAR_MEMBER(member, symbol, result, args) result(*member) args;
+    GRAMMAR_FUNCTIONS(GRAMMAR_MEMBER)
+#undef GRAMMAR_MEMBER
+} peer;
+
+static bool load_peer(const char *path)
+{
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL), *sym;
+    if (!lib) return false;
+#define GRAMMAR_LOAD(member, symbol, result, args)                                                                   \
+    sym = dlsym(lib, symbol);                                                                                        \
+    if (!sym) return false;                                                                                          \
+    memcpy(&peer.member, &sym, sizeof sym);
+    GRAMMAR_FUNCTIONS(GRAMMAR_LOAD)
+#undef GRAMMAR_LOAD
+    peer.log_set(peer_no_log, NULL);
+    return true;
+}
+
+/* -------------------------------------------------------------------------------------------- a vocabulary */
+
+enum { MAX_VOCAB = 4096 };
+static char *piece[MAX_VOCAB];
+static size_t piece_size[MAX_VOCAB];
+static int32_t n_vocab;
+
+static void put(FILE *f, uint64_t x, int n)
+{
+    for (int i = 0; i < n; i++) fputc((int)(x >> 8 * i & 255), f);
+}
+static void put_text(FILE *f, const char *text, size_t n)
+{
+    put(f, n, 8);
+    fwrite(text, 1, n, f);
+}
+static void put_key(FILE *f, const char *key, uint32_t type)
+{
+    put_text(f, key, strlen(key));
+    put(f, type, 4);
+}
+static void put_number(FILE *f, const char *key, uint32_t x)
+{
+    put_key(f, key, 4);
+    put(f, x, 4);
+}
+static void put_string(FILE *f, const char *key, const char *text)
+{
+    put_key(f, key, 8);
+    put_text(f, text, strlen(text));
+}
+
+/* GPT-2's letters for bytes: printable ones for themselves, the others from U+0100 on, in order. */
+static size_t gpt2_text(const char *bytes, size_t n, char *out)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        int b = (uint8_t)bytes[i], c = b;
+        bool same = (b >= 33 && b <= 126) || (b >= 161 && b <= 172) || b >= 174;
+        for (int k = 0; !same && k < b; k++) c += !((k >= 33 && k <= 126) || (k >= 161 && k <= 172) || k >= 174);
+        if (!same) {
+            c = 256;
+            for (int k = 0; k < b; k++) c += !((k >= 33 && k <= 126) || (k >= 161 && k <= 172) || k >= 174);
+        }
+        if (c < 0x80) {
+            out[at++] = (char)c;
+        } else {
+            out[at++] = (char)(0xc0 | c >> 6);
+            out[at++] = (char)(0x80 | (c & 63));
+        }
+    }
+    return at;
+}
+
+/* The model's pieces (bench/data/README.md), and a few of our own behind them: words of JSON, and parts of
+   characters. Tokens 0 and 1 begin and end a text. */
+static bool read_pieces(const char *model)
+{
+    static const char *const more[] = {
+        "\":",    "\",",    "{\"",      "\"}",      "]}",           "}}",       "}]",
+        "],",     "\": \"", "\", \"",   "\\\"",     "\\u",          "true",     "false",
+        "null",   ":\n",    "\xe2\x82", "\x82\xac", "\xc3\xa9\xc3", "\xf0\x9f", "\xf0\x9f\x98\x80",
+        "<tool>", "abc",    "aab",      "((",       "))",           "1+",       "xx",
+        "xxx",    "==",     "=\""
+    };
+    uint8_t head[40], length;
+    FILE *in = fopen(model, "rb");
+    if (!in || fread(head, 1, sizeof head, in) != sizeof head) return false;
+    int32_t n = head[8] | head[9] << 8;
+    for (n_vocab = 0; n_vocab < n; n_vocab++) {
+        if (fread(&length, 1, 1, in) != 1) return false;
+        piece[n_vocab] = (char *)malloc(length + 1u);
+        piece_size[n_vocab] = length;
+        if (fread(piece[n_vocab], 1, length, in) != length) return false;
+    }
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        piece_size[n_vocab] = strlen(more[i]);
+        piece[n_vocab++] = strdup(more[i]);
+    }
+    fclose(in);
+    return true;
+}
+
+static bool write_gguf(const char *path)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f) return false;
+    fwrite("GGUF", 1, 4, f);
+    put(f, 3, 4);
+    put(f, 0, 8);
+    put(f, 18, 8);
+    put_string(f, "general.architecture", "llama");
+    put_number(f, "llama.context_length", 256);
+    put_number(f, "llama.embedding_length", 128);
+    put_number(f, "llama.block_count", 1);
+    put_number(f, "llama.feed_forward_length", 352);
+    put_number(f, "llama.attention.head_count", 4);
+    put_number(f, "llama.attention.head_count_kv", 2);
+    put_key(f, "llama.attention.layer_norm_rms_epsilon", 6);
+    put(f, bits_of(1e-5f), 4);
+    put_number(f, "llama.rope.dimension_count", 32);
+    put_number(f, "llama.vocab_size", (uint32_t)n_vocab);
+    put_string(f, "tokenizer.ggml.model", "gpt2");
+    put_string(f, "tokenizer.ggml.pre", "default");
+    put_number(f, "tokenizer.ggml.bos_token_id", 0);
+    put_number(f, "tokenizer.ggml.eos_token_id", 1);
+    put_key(f, "tokenizer.ggml.tokens", 9);
+    put(f, 8, 4);
+    put(f, (uint64_t)n_vocab, 8);
+    for (int32_t i = 0; i < n_vocab; i++) {
+        char text[1024], name[32];
+        size_t n = gpt2_text(piece[i], piece_size[i], text);
+        if (i < 2) n = (size_t)sprintf(text, i ? "</s>" : "<s>");
+        if (strcmp(piece[i], "<tool>") == 0) n = (size_t)sprintf(text, "<tool>");
+        (void)name;
+        put_text(f, text, n);
+    }
+    put_key(f, "tokenizer.ggml.token_type", 9);
+    put(f, 5, 4);
+    put(f, (uint64_t)n_vocab, 8);
+    for (int32_t i = 0; i < n_vocab; i++)
+        put(f, i < 2 ? 3 : strcmp(piece[i], "<tool>") == 0 ? 4 : 1, 4); /* control, user-defined */
+    put_key(f, "tokenizer.ggml.merges", 9);
+    put(f, 8, 4);
+    put(f, 1, 8);
+    put_text(f, "t h", 3);
+    put_number(f, "general.file_type", 1);
+    put_key(f, "tokenizer.ggml.add_bos_token", 7);
+    put(f, 1, 1);
+    return fclose(f) == 0;
+}
+
+static const void *peer_vocab;
+
+/* Our vocabulary asks the peer's for the pieces, so that both see the same bytes. */
+static bool load_vocab(const char *gguf)
+{
+    peer_model_params params = peer.model_params();
+    params.bytes[PEER_VOCAB_ONLY] = 1;
+    void *model = peer.load(gguf, params);
+    peer_vocab = model ? peer.vocab(model) : NULL;
+    if (!peer_vocab || peer.n_tokens(peer_vocab) != n_vocab) return false;
+    for (int32_t i = 0; i < n_vocab; i++) {
+        char text[256];
+        int32_t n = peer.piece(peer_vocab, i, text, sizeof text, 0, true);
+        if (n < 0) return false;
+        free(piece[i]);
+        piece[i] = (char *)malloc((size_t)n + 1);
+        memcpy(piece[i], text, (size_t)n);
+        piece_size[i] = (size_t)n;
+    }
+    return true;
+}
+
+static const char *our_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    (void)vocab;
+    *n = piece_size[token];
+    return piece[token];
+}
+
+static int32_t our_tokenize(const samp_vocab *vocab, const char *text, size_t n, samp_token *out, int32_t n_max)
+{
+    (void)vocab;
+    int32_t got = peer.tokenize(peer_vocab, text, (int32_t)n, out, n_max, false, true);
+    return got < 0 ? n_max : got;
+}
+
+/* ------------------------------------------------------------------------------------------------ grammars */
+
+static const char *const HAND[] = {
+#include "grammars.h"
+};
+
+typedef struct {
+    char text[8192];
+    size_t n;
+    source rng;
+    int n_rules;
+} maker;
+
+static void say(maker *m, const char *text)
+{
+    size_t n = strlen(text);
+    if (m->n + n + 1 > sizeof m->text) return;
+    memcpy(m->text + m->n, text, n + 1);
+    m->n += n;
+}
+
+static size_t pick(maker *m, size_t n) { return (size_t)below(&m->rng, n); }
+
+static void say_class(maker *m)
+{
+    static const char *const inside[] = { "a-z",
+                                          "abc",
+                                          "0-9",
+                                          "\\u00e0-\\u00ff",
+                                          "^a-c",
+                                          "^\\\"",
+                                          "^\\x00-\\x1f\\\"\\\\",
+                                          " ",
+                                          "A-Za-z",
+                                          "^ \\n",
+                                          "x",
+                                          "^\\u00e9a-f",
+                                          "\\u20ac\\U0001F600-\\U0001F64F",
+                                          "aeiou ",
+                                          "^0-9" };
+    say(m, "[");
+    say(m, inside[pick(m, sizeof inside / sizeof *inside)]);
+    say(m, "]");
+}
+
+static void say_sequence(maker *m, int rule, int depth);
+
+static void say_item(maker *m, int rule, int depth)
+{
+    static const char *const literals[] = { "a",        "b",
+                                            "ab",       "abc",
+                                            "x",        "xx",
+                                            "(",        ")",
+                                            " the",     " ",
+                                            "1",        "12",
+                                            ",",        "\\n",
+                                            "{\\\"",    "\\\":",
+                                            "\xc3\xa9", "\xe2\x82\xac",
+                                            "and",      " of",
+                                            "he",       "\xf0\x9f\x98\x80",
+                                            "=",        "true" };
+    char name[32];
+    size_t kind = pick(m, 20);
+    if (kind < 9) {
+        say(m, "\"");
+        say(m, literals[pick(m, sizeof literals / sizeof *literals)]);
+        say(m, "\"");
+    } else if (kind < 13) {
+        say_class(m);
+    } else if (kind < 14) {
+        say(m, ".");
+    } else if (kind < 17 && depth < 3) {
+        say(m, "(");
+        say_sequence(m, rule, depth + 1);
+        for (size_t i = pick(m, 3); i > 0; i--) {
+            say(m, " | ");
+            say_sequence(m, rule, depth + 1);
+        }
+        say(m, ")");
+    } else {
+        sprintf(name, "r%d", (int)pick(m, (size_t)m->n_rules));
+        say(m, name);
+    }
+    static const char *const repeats[] = { "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,2}", "{0,5}" };
+    if (pick(m, 4) == 0) say(m, repeats[pick(m, sizeof repeats / sizeof *repeats)]);
+}
+
+static void say_sequence(maker *m, int rule, int depth)
+{
+    for (size_t n = 1 + pick(m, 3); n > 0; n--) {
+        say_item(m, rule, depth);
+        say(m, " ");
+    }
+}
+
+/* Some rules, the last ones without references, so that most texts can end. */
+static const char *random_grammar(maker *m, uint64_t seed)
+{
+    m->rng = source_stream(seed);
+    m->n = 0;
+    m->n_rules = 1 + (int)pick(m, 5);
+    say(m, "root ::= r0\n");
+    for (int i = 0; i < m->n_rules; i++) {
+        char head[32];
+        sprintf(head, "r%d ::= ", i);
+        say(m, head);
+        for (size_t n = 1 + pick(m, 3); n > 0; n--) {
+            static const char *const begins[] = { "\"a\" ", "\"(\" ", "[a-z] ", "\" \" ", "\"the\" " };
+            if (pick(m, 4)) say(m, begins[pick(m, 5)]); /* else it may recur on its left */
+            say_sequence(m, i, 0);
+            if (n > 1) say(m, "| ");
+        }
+        say(m, pick(m, 3) ? "| \"z\"\n" : "\n");
+    }
+    return m->text;
+}
+
+/* --------------------------------------------------------------------------------------------- comparing */
+
+enum {
+    NOT_UTF8,
+    NEGATED_TAIL,
+    TOKEN_INSIDE,
+    TOKEN_OF_BYTES,
+    LEFT_RECURSION,
+    NO_ANSWER,
+    TOO_MUCH,
+    BOTH_REFUSE,
+    N_NAMES
+};
+static const char *const NAMES[N_NAMES] = { "not UTF-8",
+                                            "negated tail",
+                                            "token inside",
+                                            "token of bytes",
+                                            "left recursion (grammars)",
+                                            "no answer (grammars)",
+                                            "too much (walks)",
+                                            "refused by both (grammars)" };
+
+/* Shared with the processes that do the comparing. */
+static struct tally {
+    long count[N_NAMES], n_masks, n_grammars, n_different;
+    bool in_peer; /* it is llama.cpp that is at work */
+} * tally;
+static bool show;
+
+/* UTF-8 so far: bytes that a character still needs, and what the next one must be; -1: it can't be valid any more. */
+typedef struct {
+    int left;
+    uint8_t lo, hi;
+} utf8;
+
+static utf8 utf8_step(utf8 u, uint8_t b)
+{
+    if (u.left > 0) {
+        if (b < u.lo || b > u.hi)
+            u.left = -1;
+        else
+            u.left--;
+        u.lo = 0x80;
+        u.hi = 0xbf;
+    } else if (u.left == 0 && b >= 0x80) {
+        u.left = b < 0xc2 || b > 0xf4 ? -1 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+        u.lo = b == 0xe0 ? 0xa0 : b == 0xf0 ? 0x90 : 0x80;
+        u.hi = b == 0xed ? 0x9f : b == 0xf4 ? 0x8f : 0xbf;
+    }
+    return u;
+}
+
+static utf8 utf8_token(utf8 u, samp_token token)
+{
+    for (size_t i = 0; i < piece_size[token]; i++) u = utf8_step(u, (uint8_t)piece[token][i]);
+    return u;
+}
+
+/* Why may one side allow a token that the other does not? -1: no reason. */
+static int reason(const char *text, utf8 u, samp_token token, bool theirs)
+{
+    utf8 after = utf8_token(u, token);
+    if (theirs && after.left < 0) return NOT_UTF8;
+    if (!theirs && after.left != 0 && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_OF_BYTES;
+    if (!theirs && after.left > 0 && strstr(text, "[^")) return NEGATED_TAIL;
+    if (theirs && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_INSIDE;
+    return -1;
+}
+
+static peer_data candidate[MAX_VOCAB];
+
+/* One random walk of at most `steps` tokens. */
+static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, source *rng, int steps)
+{
+    static uint32_t bits[MAX_VOCAB / 32];
+    utf8 u = { 0, 0x80, 0xbf };
+    for (int step = 0; step < steps; step++) {
+        samp_token both[MAX_VOCAB];
+        size_t n = 0;
+        peer_array cur = { candidate, (size_t)n_vocab, -1, false };
+        for (int32_t i = 0; i < n_vocab; i++) {
+            candidate[i].id = i;
+            candidate[i].logit = 0.0f;
+        }
+        tally->in_peer = true;
+        peer.apply(theirs, &cur);
+        tally->in_peer = false;
+        int status = samp_grammar_mask(ours, bits);
+        if (status == SAMP_E_FULL) {
+            tally->count[TOO_MUCH]++;
+            return;
+        }
+        if (status) {
+            printf("%s\nour mask: %s\n", text, samp_strerror(status));
+            tally->n_different++;
+            return;
+        }
+        tally->n_masks++;
+        bool differs = false;
+        for (int32_t i = 0; i < n_vocab; i++) {
+            bool they = candidate[i].logit == 0.0f, we = bits[i / 32] >> i % 32 & 1;
+            if (they && we && i != 1) both[n++] = i;
+            if (they == we) continue;
+            int why = reason(text, u, i, they);
+            if (why >= 0)
+                tally->count[why]++;
+            else if (!differs) {
+                differs = true;
+                printf("%s\nstep %d, token %d \"%.*s\": they %d, we %d\n", text, step, i, (int)piece_size[i],
+                       piece[i], they, we);
+            }
+        }
+        tally->n_different += differs;
+        if (n == 0 || differs) return;
+        /* half of the time among the long ones, which go further into the grammar */
+        samp_token token = both[below(rng, n)];
+        for (int i = 0; i < 8 && below(rng, 2); i++) {
+            samp_token other = both[below(rng, n)];
+            if (piece_size[other] > piece_size[token]) token = other;
+        }
+        if (show) printf("%.*s", (int)piece_size[token], piece[token]);
+        tally->in_peer = true;
+        peer.accept(theirs, token);
+        tally->in_peer = false;
+        status = samp_accept(ours, token);
+        if (status) {
+            printf("%s\naccepting: %s\n", text, samp_strerror(status));
+            tally->n_different++;
+            return;
+        }
+        u = utf8_token(u, token);
+    }
+    if (show) printf("\n");
+}
+
+/* Does a rule lead back to itself before any byte? llama.cpp looks for that too, but not through all that may be
+   empty; what it misses keeps it busy for ever. color [rules]: 0 new, 1 open, 2 done. */
+static bool recurs_left(const sampi_tree *t, sampi_node n, uint8_t *color)
+{
+    const sampi_expr *e = sampi_at(t, n);
+    bool found = false;
+    switch (e->kind) {
+        case SAMPI_NODE_REF:
+            if (color[e->a]) return color[e->a] == 1;
+            color[e->a] = 1;
+            found = recurs_left(t, sampi_rule_at(t, e->a)->body, color);
+            color[e->a] = 2;
+            return found;
+        case SAMPI_NODE_SEQ:
+            if (recurs_left(t, e->a, color)) return true;
+            return (sampi_at(t, e->a)->known & SAMPI_KNOWN_EMPTY) && recurs_left(t, e->b, color);
+        case SAMPI_NODE_ALT: return recurs_left(t, e->a, color) || recurs_left(t, e->b, color);
+        case SAMPI_NODE_REPEAT: return recurs_left(t, e->a, color);
+        default: return false;
+    }
+}
+
+static bool grammar_recurs_left(const samp_grammar *g)
+{
+    static uint8_t color[4096];
+    memset(color, 0, sizeof color);
+    for (int32_t i = 0; i < g->tree.rules.n; i++) {
+        if (color[i]) continue;
+        color[i] = 1;
+        if (recurs_left(&g->tree, sampi_rule_at(&g->tree, i)->body, color)) return true;
+        color[i] = 2;
+    }
+    return false;
+}
+
+/* Both readers, then some walks from the beginning. */
+static void compare(const samp_vocab_index *index, const char *text, uint64_t seed, int walks)
+{
+    samp_grammar_error error;
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
+    source rng = source_stream(seed);
+    if (grammar && grammar_recurs_left(grammar)) {
+        tally->count[LEFT_RECURSION]++;
+        walks = 0;
+    }
+    if (show) printf("---- %s\n", text);
+    for (int i = 0; i < walks; i++) {
+        tally->in_peer = true;
+        peer_sampler *theirs = peer.init_grammar(peer_vocab, text, "root");
+        tally->in_peer = false;
+        if (!theirs || !grammar) {
+            if (!theirs && !grammar)
+                tally->count[BOTH_REFUSE]++;
+            else if (!theirs)
+                tally->count[LEFT_RECURSION]++;
+            else {
+                printf("%s\nwe refuse it at %zu:%zu: %s\n", text, error.line, error.column, error.message);
+                tally->n_different++;
+            }
+            if (theirs) peer.free(theirs);
+            break;
+        }
+        tally->n_grammars += i == 0;
+        samp_sampler *ours = samp_init_grammar(index, grammar);
+        walk(text, theirs, ours, &rng, 24);
+        samp_free(ours);
+        peer.free(theirs);
+    }
+    samp_grammar_free(grammar);
+}
+
+/* In a process of its own: llama.cpp needs time and memory without bound for some grammars, and aborts on others. */
+static void compare_apart(const samp_vocab_index *index, const char *text, uint64_t seed, int walks)
+{
+    int status = 0;
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        struct rlimit memory = { (rlim_t)1 << 31, (rlim_t)1 << 31 };
+        setrlimit(RLIMIT_AS, &memory);
+        alarm(20);
+        compare(index, text, seed, walks);
+        fflush(stdout);
+        _exit(0);
+    }
+    if (child < 0 || waitpid(child, &status, 0) != child || status == 0) return;
+    if (tally->in_peer) {
+        tally->count[NO_ANSWER]++;
+    } else {
+        printf("%s\nended with %d\n", text, status);
+        tally->n_different++;
+    }
+    tally->in_peer = false;
+}
+
+int main(int argc, char **argv)
+{
+    long masks = 2000;
+    uint64_t seed = 1;
+    char path[1024];
+    if (argc < 4) return 2;
+    for (int i = 4; i < argc; i++) {
+        if (strcmp(argv[i], "--show") == 0) show = true;
+        if (strcmp(argv[i], "--masks") == 0 && i + 1 < argc) masks = atol(argv[++i]);
+        if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) seed = strtoull(argv[++i], NULL, 0);
+    }
+    snprintf(path, sizeof path, "%s/vocabulary.gguf", argv[3]);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (!load_peer(argv[1]) || !read_pieces(argv[2]) || !write_gguf(path) || !load_vocab(path)) {
+        fprintf(stderr, "parity-grammar: skipped, the peer can't be loaded, or does not take the vocabulary\n");
+        return 77;
+    }
+    if (!show && !freopen("/dev/null", "w", stderr)) return 1; /* llama.cpp tells of refused grammars there */
+    const samp_token eog[] = { 1 };
+    samp_vocab vocab = { n_vocab, our_bytes, our_tokenize, NULL, eog, 1, 1, -1 };
+    int status;
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+    if (!index) return 1;
+    static maker m;
+    tally = (struct tally *)mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (tally == MAP_FAILED) return 1;
+    for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++) compare_apart(index, HAND[i], seed * 1000003 + i, 2);
+    for (uint64_t i = 0; tally->n_masks < masks && tally->n_different < 10; i++)
+        compare_apart(index, random_grammar(&m, seed * 1000003 + 1000 + i), seed + i, 2);
+    samp_vocab_index_free(index);
+    printf("parity-grammar: %ld grammars, %ld masks of %d tokens, %ld different\n", tally->n_grammars, tally->n_masks,
+           n_vocab, tally->n_different);
+    for (int i = 0; i < N_NAMES; i++) printf("  %-28s %ld\n", NAMES[i], tally->count[i]);
+    return tally->n_different != 0;
+}

@@ -1,0 +1,690 @@
+/* test_grammar.c - grammars: the tree that every kind of grammar becomes. It includes the implementation, as the tree is
+   an inside. */
+#define SAMPLING_GRAMMAR
+#define HEAP_HERE
+#include "heap.h"
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+
+#include "json_gbnf.h"
+#include "test.h"
+
+/* Every text of valid UTF-8 that a does not match. */
+static sampi_node tree_not(sampi_tree *t, sampi_node a)
+{
+    sampi_node not_a = a < 0 ? a : sampi_tree_node(t, SAMPI_NODE_NOT, a, 0, 0);
+    return sampi_tree_and(t, not_a, sampi_tree_repeat(t, sampi_tree_class(t, NULL, 0, true), 0, -1));
+}
+
+/* Equal expressions are one node, and what can't match anything is gone at once. */
+static void test_tree_shares(void **state)
+{
+    (void)state;
+    sampi_tree t;
+    assert_ok(sampi_tree_init(&t));
+    sampi_node a = sampi_tree_text(&t, "abc", 3), b = sampi_tree_byte(&t, 'x', 'z');
+    assert_num(sampi_tree_text(&t, "abc", 3), a);
+    assert_num(sampi_tree_seq(&t, a, b), sampi_tree_seq(&t, a, b));
+    assert_num(sampi_tree_seq(&t, a, SAMPI_NEVER), SAMPI_NEVER);
+    assert_num(sampi_tree_seq(&t, SAMPI_EMPTY, b), b);
+    assert_num(sampi_tree_alt(&t, SAMPI_NEVER, b), b);
+    assert_num(sampi_tree_repeat(&t, a, 0, 0), SAMPI_EMPTY);
+    assert_num(sampi_tree_repeat(&t, a, 3, 2), SAMP_E_RANGE);
+    assert_num(sampi_tree_seq(&t, a, SAMP_E_NOMEM), SAMP_E_NOMEM);
+    assert_true(sampi_tree_token(&t, 7, true) > b);
+    assert_num(sampi_tree_token(&t, -1, false), SAMP_E_RANGE);
+    int32_t rule = sampi_tree_rule(&t, "root", 4);
+    assert_num(sampi_tree_rule(&t, "root", 4), rule);
+    assert_true(sampi_tree_rule(&t, "", 0) != sampi_tree_rule(&t, "", 0));
+    assert_ok(sampi_tree_define(&t, rule, tree_not(&t, sampi_tree_ref(&t, rule))));
+    sampi_member one = { a, true };
+    assert_true(sampi_tree_members(&t, &one, 1, b, SAMPI_NEVER, 0, SIZE_MAX) > 0);
+    assert_true(sampi_tree_class(&t, NULL, 0, false) == SAMPI_NEVER);
+    sampi_tree_free(&t);
+}
+
+/* ---- a vocabulary of the 256 bytes and some words ---- */
+
+static const char *const words[] = { "ab",       "abc",      "\"",   "{\"",  "\":",   "\", \"", "}}",  "]]",
+                                     "]}",       "foo",      "bar",  "1",    "123",   " ",      "  ",  "\n",
+                                     "\xc3\xa9", "\xe2\x82", "\xac", "true", "a\"b",  "xx",     "xxx", "é\"}",
+                                     "ab",       "aaaa",     "==",   "=\n",  "<tool>" };
+enum { N_WORDS = sizeof words / sizeof *words, EOG = 256 + N_WORDS, EMPTY_TOKEN, N_VOCAB };
+
+static const char *word_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char byte[256];
+    (void)vocab;
+    *n = 0;
+    if (token >= EOG) return "";
+    if (token >= 256) {
+        *n = strlen(words[token - 256]);
+        return words[token - 256];
+    }
+    *n = 1;
+    byte[token] = (char)token;
+    return &byte[token];
+}
+
+static const samp_token eog_tokens[] = { EOG };
+static samp_vocab vocabulary = { N_VOCAB, word_bytes, NULL, NULL, eog_tokens, 1, EOG, -1 };
+static samp_vocab_index *vocab_index;
+
+static int set_up(void **state)
+{
+    (void)state;
+    int status;
+    vocab_index = samp_vocab_index_init(&vocabulary, &status);
+    assert_ok(status);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    samp_vocab_index_free(vocab_index);
+    assert_num(heap.live, 0);
+    return 0;
+}
+
+static samp_grammar *read_grammar(samp_grammar_kind kind, const char *text)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(kind, text, NULL, &error);
+    if (!g)
+        test_fail(__FILE__, __LINE__, "%s\n%d at %zu:%zu: %s", text, error.status, error.line, error.column,
+                  error.message);
+    return g;
+}
+
+static bool bit(const uint32_t *bits, samp_token token) { return bits[token / 32] >> token % 32 & 1; }
+
+/* The mask against each token by itself: both must say the same. */
+static void check_mask(samp_sampler *s)
+{
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    assert_ok(samp_grammar_mask(s, bits));
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    for (samp_token token = 0; token < N_VOCAB; token++)
+        if (sampi_matcher_allows(m, token) != bit(bits, token))
+            test_fail(__FILE__, __LINE__, "token %d is %d in the mask", token, bit(bits, token));
+}
+
+/* How a text fares, byte by byte, with a mask at each: -1: refused at some byte; else is_complete. *forced: at the end. */
+static int fares(samp_grammar_kind kind, const char *grammar, const char *text, size_t n)
+{
+    samp_grammar *g = read_grammar(kind, grammar);
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    int result = 0;
+    assert_ok(samp_status(s, NULL));
+    for (size_t i = 0; i < n && result >= 0; i++) {
+        check_mask(s);
+        int status = samp_accept(s, (uint8_t)text[i]);
+        if (status == SAMP_E_RANGE)
+            result = -1;
+        else
+            assert_ok(status);
+    }
+    if (result >= 0) {
+        check_mask(s);
+        result = samp_grammar_is_complete(s);
+    }
+    samp_free(s);
+    samp_grammar_free(g);
+    return result;
+}
+
+static void check_texts(samp_grammar_kind kind, const char *grammar, const char *const *good,
+                        const char *const *begun, const char *const *bad)
+{
+    for (; *good; good++)
+        if (fares(kind, grammar, *good, strlen(*good)) != 1)
+            test_fail(__FILE__, __LINE__, "%s\nrefuses %s", grammar, *good);
+    for (; *begun; begun++)
+        if (fares(kind, grammar, *begun, strlen(*begun)) != 0)
+            test_fail(__FILE__, __LINE__, "%s\ndoes not begin %s", grammar, *begun);
+    for (; *bad; bad++)
+        if (fares(kind, grammar, *bad, strlen(*bad)) != -1)
+            test_fail(__FILE__, __LINE__, "%s\naccepts %s", grammar, *bad);
+}
+#define TEXTS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+#define NONE       ((const char *const[]){ NULL })
+
+static const char json_gbnf[] = JSON_GBNF;
+
+static void test_json(void **state)
+{
+    (void)state;
+    check_texts(
+        SAMP_GRAMMAR_GBNF, json_gbnf,
+        TEXTS("{}", "{\"a\": 1}", "{\"a\":[1,2,{\"b\":\"\xc3\xa9\\u00e9\"}], \"c\": true}", "{\"\":[[[[]]]]}"),
+        TEXTS("", "{\"a", "{\"a\":[1,2", "{\"a\": \"\xe2\x82", "{\"a\": -"),
+        TEXTS("[", "{a", "{\"a\":]", "{\"\n", "{}}", "{\"a\":1]", "{\"a\":\"\xc3\x28", "{\"\xed\xa0", "{\"\xff"));
+}
+
+static void test_recursion(void **state)
+{
+    (void)state;
+    /* left, right, hidden, mutual, ambiguous */
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= root \"+\" t | t\nt ::= t \"*\" f | f\nf ::= \"(\" root \")\" | [0-9]",
+                TEXTS("1", "1+2*3", "((1)+2)*3+4"), TEXTS("1+", "((1", ""), TEXTS("+", "1+)", "12", "(1))"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root | \"b\"", TEXTS("b", "aaab"), TEXTS("aaa"), TEXTS("ba", "c"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= e root \"x\" | \"y\"\ne ::= \"e\"?",
+                TEXTS("y", "yx", "eyx", "eyxx", "yxxx", "eeyxx"), TEXTS("e", "ee", "eeyx"), TEXTS("x", "yy"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= root root | \"a\" | \"\"", TEXTS("", "a", "aaaaaaa"), NONE,
+                TEXTS("b", "ab"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root \"a\" | \"a\" root \"b\" | \"c\"",
+                TEXTS("c", "aacab", "aaacbba"), TEXTS("aaac", "aaacb"),
+                TEXTS("cb",
+                      "aca"
+                      "a",
+                      "b"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= (\"x\" | \"xx\")*", TEXTS("", "xxxxxxxxxxxxxxxxxxxxxxx"), NONE,
+                TEXTS("y", "xy"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= (\"a\"? \"b\"?)* \"c\"", TEXTS("c", "abbac"), TEXTS("", "ab"),
+                TEXTS("d", "cc"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= a\na ::= b \"1\"\nb ::= a | \"0\"", TEXTS("01", "0111"), TEXTS("", "0"),
+                TEXTS("1", "00"));
+}
+
+static void test_repetition(void **state)
+{
+    (void)state;
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= [a-c]{2,3} \"x\"{2} \"y\"{1,}", TEXTS("abxxy", "abcxxyyy"),
+                TEXTS("a", "abx", "abxx"), TEXTS("x", "ax", "abca", "abxxx"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= (\"a\"?){999}", TEXTS("", "aaaa"), NONE, TEXTS("b"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"a\"{0} [^b] . [\\u00e9-\\u00ea]",
+                TEXTS("ax\xc3\xa9", "\xf0\x9f\x98\x80x\xc3\xaa"), TEXTS("a", "ax", "ax\xc3"),
+                TEXTS("b", "ax\xc3\xab", "\x80", "axe"));
+}
+
+static void test_regex(void **state)
+{
+    (void)state;
+    check_texts(SAMP_GRAMMAR_REGEX, "^(\\d{3}-)?[a-f\\]]+$", TEXTS("123-abc", "a]"), TEXTS("", "12", "123-"),
+                TEXTS("x", "1a", "ag"));
+    check_texts(SAMP_GRAMMAR_REGEX, "(?:ab|(?<n>c))*\\u0041\\x42.?", TEXTS("AB", "abcAB", "cABx"), TEXTS("a", "A"),
+                TEXTS("b", "AB\n", "ABxx"));
+    check_texts(SAMP_GRAMMAR_REGEX, "[^]\\s\\w\\W[]|a{,2}|\\/", TEXTS("a{,2}", "/"), TEXTS("a"), TEXTS("b", "aa"));
+    check_texts(SAMP_GRAMMAR_REGEX, "a(^b|c$|d)e?", TEXTS("ac", "ad", "ade"), TEXTS("a"), TEXTS("ab", "ace"));
+    sampi_tree t;
+    samp_grammar_error error;
+    assert_ok(sampi_tree_init(&t));
+    assert_num(sampi_tree_regex(&t, "a(?=b)", 6, true, sampi_tree_class, &error), SAMP_E_UNSUPPORTED);
+    assert_num(error.column, 2);
+    assert_num(sampi_tree_regex(&t, "a)", 2, true, sampi_tree_class, &error), SAMP_E_FORMAT);
+    assert_num(error.column, 2);
+    assert_num(sampi_tree_regex(&t, "*", 1, true, sampi_tree_class, &error), SAMP_E_FORMAT);
+    assert_num(sampi_tree_regex(&t, "[b-a]", 5, true, sampi_tree_class, &error), SAMP_E_FORMAT);
+    assert_num(sampi_tree_regex(&t, "\\1", 2, true, sampi_tree_class, &error), SAMP_E_UNSUPPORTED);
+    sampi_tree_free(&t);
+}
+
+static void test_errors(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t line, column;
+    } bad[] = { { "", 1, 1 },
+                { "root = \"a\"", 1, 6 },
+                { "root ::= \"a", 1, 12 },
+                { "root ::= \"a\" )", 1, 14 },
+                { "x ::= \"a\"\nroot ::= y x", 2, 10 },
+                { "root ::= ( \"a\"\n| \"b\"\n", 3, 1 },
+                { "root ::= *", 1, 10 },
+                { "root ::= \"\"*", 1, 12 },
+                { "root ::= \"a\"{2001}", 1, 14 },
+                { "root ::= \"a\"{3,2}", 1, 14 },
+                { "root ::= (\"a\"{0,50}){50}", 1, 21 },
+                { "root ::= \"\\q\"", 1, 12 },
+                { "root ::= [\\x4g]", 1, 14 },
+                { "root ::= <[12>", 1, 14 },
+                { "root ::= \"\xff\"", 1, 11 } };
+    for (size_t i = 0; i < TEST_COUNT(bad); i++) {
+        samp_grammar_error error;
+        assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, bad[i].text, NULL, &error));
+        assert_status(error.status, SAMP_E_FORMAT);
+        if (error.line != bad[i].line || error.column != bad[i].column)
+            test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", bad[i].text, error.line, error.column, error.message);
+        assert_true(error.message[0] != 0);
+        assert_num(heap.live, 2); /* the index */
+    }
+}
+
+static void test_tokens(void **state)
+{
+    (void)state;
+    samp_token tool = 256 + N_WORDS - 1;
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <tool> (!<tool>)+ <[120]> <[286]>");
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    assert_ok(samp_status(s, NULL));
+    for (samp_token token = 0; token < N_VOCAB; token++)
+        assert_num((samp_grammar_mask(s, bits), bit(bits, token)), token == tool);
+    assert_status(samp_accept(s, '<'), SAMP_E_RANGE);
+    assert_ok(samp_accept(s, tool));
+    assert_ok(samp_grammar_mask(s, bits));
+    for (samp_token token = 0; token < N_VOCAB; token++) /* a token that begins with 0 has no text for llama.cpp */
+        assert_num(bit(bits, token), token != 0 && token != tool && token < EOG);
+    assert_ok(samp_accept(s, 'x'));
+    assert_ok(samp_accept(s, 'x'));
+    assert_ok(samp_grammar_mask(s, bits));
+    assert_true(bit(bits, EMPTY_TOKEN)); /* by its number, without a text */
+    assert_ok(samp_accept(s, EMPTY_TOKEN));
+    assert_num(samp_grammar_is_complete(s), 1);
+    assert_ok(samp_accept(s, EOG));
+    samp_free(s);
+    samp_grammar_free(g);
+
+    const char *field;
+    g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <no such token>");
+    s = samp_init_grammar(vocab_index, g);
+    assert_status(samp_status(s, &field), SAMP_E_RANGE);
+    assert_text(field, "grammar");
+    samp_free(s);
+    samp_grammar_free(g);
+    s = samp_init_grammar(vocab_index, NULL);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    samp_free(s);
+    s = samp_init_top_k(1);
+    assert_status(samp_grammar_mask(s, bits), SAMP_E_UNSUPPORTED);
+    assert_status(samp_grammar_is_complete(NULL), SAMP_E_NULL);
+    samp_free(s);
+}
+
+/* An index from bytes gives the same masks; damage is seen. */
+static void test_index_bytes(void **state)
+{
+    (void)state;
+    size_t size = samp_vocab_index_size(vocab_index);
+    uint32_t *bytes = (uint32_t *)malloc(size), bits[2][(N_VOCAB + 31) / 32];
+    int status;
+    assert_status(samp_vocab_index_save(vocab_index, bytes, size - 1), SAMP_E_WORKSPACE);
+    assert_ok(samp_vocab_index_save(vocab_index, bytes, size));
+    samp_vocab_index *mapped = samp_vocab_index_map(&vocabulary, bytes, size, &status);
+    assert_ok(status);
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    samp_sampler *a = samp_init_grammar(vocab_index, g), *b = samp_init_grammar(mapped, g);
+    for (const char *p = "{\"a\": [1, "; *p; p++) {
+        assert_ok(samp_grammar_mask(a, bits[0]));
+        assert_ok(samp_grammar_mask(b, bits[1]));
+        assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+        assert_ok(samp_accept(a, *p));
+        assert_ok(samp_accept(b, *p));
+    }
+    samp_free(a);
+    samp_free(b);
+    samp_grammar_free(g);
+    samp_vocab_index_free(mapped);
+    bytes[size / 8] ^= 1;
+    assert_null(samp_vocab_index_map(&vocabulary, bytes, size, &status));
+    assert_status(status, SAMP_E_FORMAT);
+    bytes[size / 8] ^= 1;
+    assert_null(samp_vocab_index_map(&vocabulary, bytes, size - 4, &status));
+    assert_status(status, SAMP_E_FORMAT);
+    free(bytes);
+}
+
+static void test_forced(void **state)
+{
+    (void)state;
+    char bytes[8] = "";
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF,
+                                   "root ::= \"abc\" [xy] (\"\xc3\xa9\" | \"\xc3\xaa\") \"z\"{9} \"\"");
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 3);
+    assert_memory_equal(bytes, "abc", 3);
+    assert_ok(samp_accept(s, 257)); /* abc */
+    assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 0);
+    assert_ok(samp_accept(s, 'x'));
+    assert_num(samp_grammar_forced(s, NULL, 0), 0); /* half a character is not told */
+    assert_ok(samp_accept(s, 0xc3));
+    assert_ok(samp_accept(s, 0xaa));
+    assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 9);
+    assert_memory_equal(bytes, "zzzzzzzz", 8);
+    samp_free(s);
+    samp_grammar_free(g);
+    g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" root");
+    s = samp_init_grammar(vocab_index, g);
+    assert_num(samp_grammar_forced(s, NULL, 0), 4096);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+static samp_sampler *grammar_chain(samp_sampler *grammar, samp_rng_kind kind)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_set_rng(chain, kind);
+    if (grammar) samp_chain_add(chain, grammar);
+    samp_chain_add(chain, samp_init_top_k(30));
+    samp_chain_add(chain, samp_init_temp(1.5f));
+    samp_chain_add(chain, samp_init_dist(7));
+    return chain;
+}
+
+/* samp_sample with a grammar in front, on the fast path, against the array step by step; clones, saved states and resets
+   on the way. */
+static void test_chain(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    samp_sampler *fast = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX);
+    samp_sampler *steps = grammar_chain(samp_init_grammar(vocab_index, g), SAMP_RNG_PHILOX), *copy;
+    float logits[N_VOCAB];
+    samp_token_data data[N_VOCAB];
+    static char saved[1 << 16];
+    char text[256];
+    assert_true(samp_describe(fast, text, sizeof text) > 0);
+    assert_non_null(strstr(text, "grammar"));
+    source rng = source_stream(3);
+    for (int step = 0; step < 300; step++) {
+        test_logits(&rng, logits, N_VOCAB, 2.0);
+        samp_token_data_array cur = test_array(data, logits, N_VOCAB);
+        assert_ok(samp_apply(steps, &cur));
+        samp_token want = data[cur.selected].id;
+        copy = samp_clone(fast);
+        assert_num(samp_sample(copy, logits, N_VOCAB), want);
+        samp_free(copy);
+        size_t size = samp_state_size(fast);
+        assert_true(size > 0 && size < sizeof saved);
+        assert_ok(samp_state_save(fast, saved, size));
+        copy = samp_clone(fast);
+        samp_reset(copy);
+        assert_ok(samp_state_load(copy, saved, size));
+        assert_num(samp_sample(copy, logits, N_VOCAB), want);
+        samp_free(copy);
+        assert_num(samp_sample(fast, logits, N_VOCAB), want);
+        assert_num(samp_perf(fast).n_steps, 0);
+        assert_ok(samp_accept(steps, want));
+        if (want == EOG || step % 100 == 99) {
+            samp_reset(fast);
+            samp_reset(steps);
+        }
+    }
+    /* a token that the grammar refuses leaves the chain as it was */
+    assert_status(samp_accept(fast, 'q'), SAMP_E_RANGE);
+    samp_free(fast);
+    samp_free(steps);
+    samp_grammar_free(g);
+}
+
+/* samp_grammar_sample: every token is allowed, and it is the chain's own wherever that one is. */
+static void test_sample_and_check(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *chain = grammar_chain(NULL, (samp_rng_kind)kind), *s = samp_init_grammar(vocab_index, g);
+        float logits[N_VOCAB];
+        source rng = source_stream(4);
+        int own = 0;
+        for (int step = 0; step < 200; step++) {
+            uint32_t bits[(N_VOCAB + 31) / 32];
+            test_logits(&rng, logits, N_VOCAB, 2.0);
+            samp_sampler *alone = samp_clone(chain);
+            samp_token first = samp_draw(alone, logits, N_VOCAB);
+            samp_free(alone);
+            assert_ok(samp_grammar_mask(s, bits));
+            samp_token token = samp_grammar_sample(chain, s, logits, N_VOCAB);
+            assert_true(token >= 0 && bit(bits, token));
+            if (bit(bits, first)) assert_num(token, first);
+            own += token == first;
+            if (token == EOG) samp_reset(s);
+        }
+        assert_true(own > 0 && own < 200);
+        samp_free(s);
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+}
+
+/* Grammars that are meant to take for ever: an answer, or a status, at once. */
+static void test_hostile(void **state)
+{
+    (void)state;
+    static const char *const grammars[] = {
+        "root ::= (\"x\" | \"xx\" | \"xxx\")* \"y\"",
+        "root ::= ((\"a\"?){900} \"b\"?){2}",
+        "root ::= ((\"a\" | \"aa\"){0,40} \"a\"){0,30} \"b\"",
+        "root ::= (((\"a\"*)*)*)* \"b\"",
+        "root ::= a a a a \"b\"\na ::= b b b b\nb ::= c c c c\nc ::= d d d d\nd ::= e e e e\ne ::= \"a\"? \"x\"?",
+        "root ::= root root | \"(\" root \")\" | \"a\" | \"\"",
+        "root ::= \"a\" root \"a\" | \"a\" root root | \"a\"",
+        "root ::= [ab]* \"a\" [ab]{20} \"c\"",
+        "root ::= a | b\na ::= \"a\" a | \"a\" b | \"a\"\nb ::= \"a\" b \"a\" | \"a\" a \"a\" | \"a\"",
+    };
+    for (size_t i = 0; i < TEST_COUNT(grammars); i++) {
+        samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, grammars[i]);
+        samp_sampler *s = samp_init_grammar(vocab_index, g);
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        int status = SAMP_OK;
+        assert_ok(samp_set_grammar_limits(s, 1 << 24, 1 << 20));
+        for (int n = 0; n < 150 && !status; n++) {
+            status = samp_grammar_mask(s, bits);
+            if (!status) status = samp_accept(s, bit(bits, 'a') ? 'a' : 'x');
+        }
+        if (status != SAMP_OK && status != SAMP_E_FULL && status != SAMP_E_RANGE) assert_ok(status);
+        samp_free(s);
+        samp_grammar_free(g);
+    }
+    /* deep recursion keeps what it must, and no more */
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"(\" root \")\" | \"a\"");
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    for (int i = 0; i < 20000; i++) assert_ok(samp_accept(s, '('));
+    assert_ok(samp_accept(s, 'a'));
+    for (int i = 0; i < 20000; i++) assert_ok(samp_accept(s, ')'));
+    assert_num(samp_grammar_is_complete(s), 1);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+/* With hardly any memory the same masks: what is forgotten comes back. */
+static void test_limits(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF,
+                                   "root ::= \"[\" (item (\",\" item)*)? \"]\"\nitem ::= [a-z \\\"]{0,3000} root?");
+    samp_sampler *rich = samp_init_grammar(vocab_index, g), *poor = samp_init_grammar(vocab_index, g);
+    assert_status(samp_set_grammar_limits(poor, 10, 4096), SAMP_E_RANGE);
+    assert_ok(samp_set_grammar_limits(poor, 1 << 17, 1 << 24));
+    source rng = source_stream(5);
+    for (int step = 0; step < 1500; step++) {
+        uint32_t bits[2][(N_VOCAB + 31) / 32];
+        assert_ok(samp_grammar_mask(rich, bits[0]));
+        assert_ok(samp_grammar_mask(poor, bits[1]));
+        assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+        samp_token token;
+        do token = (samp_token)below(&rng, EOG);
+        while (!bit(bits[0], token) || (token == ']' && below(&rng, 4)));
+        assert_ok(samp_accept(rich, token));
+        assert_ok(samp_accept(poor, token));
+        if (samp_grammar_is_complete(rich)) {
+            samp_reset(rich);
+            samp_reset(poor);
+        }
+    }
+    samp_free(rich);
+    samp_free(poor);
+    samp_grammar_free(g);
+}
+
+/* Every failing allocation is a status, and leaves nothing behind. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    long live = heap.live;
+    samp_grammar_error error;
+    samp_grammar *g = NULL;
+    samp_sampler *s = NULL;
+    for (long at = 1; !g; at++) {
+        heap.fail_at = at;
+        g = samp_grammar_init(SAMP_GRAMMAR_GBNF, json_gbnf, NULL, &error);
+        heap.fail_at = 0;
+        if (!g) assert_status(error.status, SAMP_E_NOMEM);
+        if (!g) assert_num(heap.live, live);
+    }
+    live = heap.live;
+    for (long at = 1; !s; at++) {
+        heap.fail_at = at;
+        s = samp_init_grammar(vocab_index, g);
+        heap.fail_at = 0;
+        if (!s) assert_num(heap.live, live);
+    }
+    assert_ok(samp_status(s, NULL));
+    uint32_t bits[2][(N_VOCAB + 31) / 32];
+    samp_sampler *other = samp_init_grammar(vocab_index, g);
+    for (const char *p = "{\"a\": [1, {\"b\": \"c"; *p; p++) {
+        int status;
+        for (long at = 1;; at++) {
+            heap.fail_at = at;
+            status = samp_grammar_mask(s, bits[0]);
+            heap.fail_at = 0;
+            if (!status) break;
+            assert_status(status, SAMP_E_NOMEM);
+        }
+        assert_ok(samp_grammar_mask(other, bits[1]));
+        assert_memory_equal(bits[0], bits[1], sizeof bits[0]);
+        for (long at = 1;; at++) {
+            heap.fail_at = at;
+            status = samp_accept(s, *p);
+            heap.fail_at = 0;
+            if (!status) break;
+            assert_status(status, SAMP_E_NOMEM);
+        }
+        assert_ok(samp_accept(other, *p));
+    }
+    samp_free(s);
+    samp_free(other);
+    samp_grammar_free(g);
+}
+
+/* The tree's own nodes: both, not, and lists of members. */
+static samp_grammar *grammar_of(sampi_node (*build)(sampi_tree *))
+{
+    samp_grammar *g = (samp_grammar *)heap_malloc(sizeof *g);
+    assert_ok(sampi_tree_init(&g->tree));
+    int32_t rule = sampi_tree_rule(&g->tree, "", 0);
+    assert_ok(sampi_tree_define(&g->tree, rule, build(&g->tree)));
+    assert_ok(sampi_grammar_finish(g, rule));
+    return g;
+}
+
+static int fares_in(samp_grammar *g, const char *text)
+{
+    samp_sampler *s = samp_init_grammar(vocab_index, g);
+    int result = 0;
+    for (; *text && result >= 0; text++) {
+        check_mask(s);
+        int status = samp_accept(s, (uint8_t)*text);
+        if (status) assert_status(status, SAMP_E_RANGE);
+        if (status) result = -1;
+    }
+    if (result >= 0) result = samp_grammar_is_complete(s);
+    samp_free(s);
+    return result;
+}
+
+static sampi_node word(sampi_tree *t, const char *text) { return sampi_tree_text(t, text, strlen(text)); }
+
+static sampi_node build_and(sampi_tree *t) /* letters, 2 to 4 of them, not "abc", nothing with "x" in it */
+{
+    static const uint32_t az[][2] = { { 'a', 'z' } };
+    sampi_node any = sampi_tree_repeat(t, sampi_tree_class(t, NULL, 0, true), 0, -1);
+    sampi_node x = sampi_tree_seq(t, any, sampi_tree_seq(t, word(t, "x"), any));
+    sampi_node letters = sampi_tree_repeat(t, sampi_tree_class(t, az, 1, false), 2, 4);
+    return sampi_tree_and(t, letters, sampi_tree_and(t, tree_not(t, word(t, "abc")), tree_not(t, x)));
+}
+
+static sampi_node build_empty_and(sampi_tree *t) /* a dead end behind "a", which must not be entered */
+{
+    sampi_node dead = sampi_tree_and(t, sampi_tree_seq(t, word(t, "bc"), word(t, "d")), word(t, "bce"));
+    return sampi_tree_alt(t, sampi_tree_seq(t, word(t, "a"), dead), word(t, "z"));
+}
+
+static sampi_node build_members(sampi_tree *t)
+{
+    sampi_member members[] = { { word(t, "a1"), true }, { word(t, "ab"), false }, { word(t, "c"), true } };
+    return sampi_tree_seq(
+        t, word(t, "{"),
+        sampi_tree_seq(t, sampi_tree_members(t, members, 3, word(t, ","), SAMPI_NEVER, 0, SIZE_MAX), word(t, "}")));
+}
+
+static sampi_node build_others(sampi_tree *t)
+{
+    sampi_member members[] = { { word(t, "a"), true } };
+    return sampi_tree_members(t, members, 1, word(t, ","), word(t, "o"), 2, 3);
+}
+
+static void test_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        sampi_node (*build)(sampi_tree *);
+        const char *text;
+        int fares;
+    } cases[] = { { build_and, "ab", 1 },
+                  { build_and, "abc", 0 },
+                  { build_and, "abcd", 1 },
+                  { build_and, "a", 0 },
+                  { build_and, "ax", -1 },
+                  { build_and, "abcde", -1 },
+                  { build_empty_and, "z", 1 },
+                  { build_empty_and, "a", -1 },
+                  { build_members, "{a1,c}", 1 },
+                  { build_members, "{c,a1}", 1 },
+                  { build_members, "{c,ab,a1}", 1 },
+                  { build_members, "{a1", 0 },
+                  { build_members, "{a1}", -1 },
+                  { build_members, "{}", -1 },
+                  { build_members, "{a1,a1", -1 },
+                  { build_members, "{c,ab,a1,", -1 },
+                  { build_others, "a,o", 1 },
+                  { build_others, "o,o,a", 1 },
+                  { build_others, "a", 0 },
+                  { build_others, "o,o,o", -1 },
+                  { build_others, "a,a", -1 },
+                  { build_others, "a,o,o,", -1 } };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar *g = grammar_of(cases[i].build);
+        if (fares_in(g, cases[i].text) != cases[i].fares)
+            test_fail(__FILE__, __LINE__, "case %zu: %s", i, cases[i].text);
+        samp_grammar_free(g);
+    }
+}
+
+/* What is too large is a status at once: a long expression, a class of many ranges, deep parentheses. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    static char text[1 << 20];
+    samp_grammar_error error;
+    memset(text, 'a', 9000);
+    text[9000] = 0;
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_REGEX, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    memset(text, '(', sizeof text - 1);
+    memcpy(text, "root ::= ", 9);
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+    text[9] = '[';
+    for (size_t i = 10; i < sizeof text - 1; i++) text[i] = (char)('a' + i % 7);
+    text[sizeof text - 2] = ']';
+    assert_null(samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error));
+    assert_status(error.status, SAMP_E_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tree_shares), cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_json),        cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_repetition),  cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_chain),       cmocka_unit_test(test_sample_and_check),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_too_large),
+    };
+    return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
+}

@@ -1,0 +1,556 @@
+/* test_schema.c - JSON, and JSON schemas as grammars. Each case is a schema with documents that are instances and
+   documents that are not; the naive matcher (naive_grammar.h) says which ones the tree has. What can't be expressed must
+   be refused, with the keyword's place. */
+#define SAMPLING_GRAMMAR
+#define HEAP_HERE
+#include "heap.h"
+#define SAMPLING_IMPLEMENTATION
+#include "../sampling.h"
+
+#include "naive_grammar.h"
+#include "test.h"
+#include <time.h>
+
+/* ---------------------------------------------------------------------------------------------------- JSON */
+
+static void test_json_accepts(void **state)
+{
+    (void)state;
+    static const char text[] =
+        " {\"a\": [1, -0.5e+3, \"x\\u00e9\\ud83d\\ude00\\n\"], \"b\":{\"a\":null},\"\":[true,false,[],{}]} ";
+    sampi_json doc;
+    samp_grammar_error error;
+    assert_ok(sampi_json_read(&doc, text, strlen(text), &error));
+    int32_t a = sampi_json_member(&doc, 0, sampi_json_find(&doc, "a", 1));
+    assert_num(doc.nodes[a].kind, SAMPI_JSON_ARRAY);
+    assert_num(doc.nodes[a].n, 3);
+    int32_t number = doc.nodes[doc.nodes[a].first].next, string = doc.nodes[number].next;
+    assert_num(doc.strings[doc.nodes[number].text].n, 7); /* as it is written */
+    assert_memory_equal(doc.bytes + doc.strings[doc.nodes[string].text].at, "x\xc3\xa9\xf0\x9f\x98\x80\n", 8);
+    int32_t b = sampi_json_member(&doc, 0, sampi_json_find(&doc, "b", 1));
+    assert_num(doc.nodes[sampi_json_member(&doc, b, sampi_json_find(&doc, "a", 1))].kind, SAMPI_JSON_NULL);
+    assert_num(sampi_json_member(&doc, b, sampi_json_find(&doc, "b", 1)), -1);
+    assert_num(sampi_json_find(&doc, "none", 4), -1);
+    sampi_json_free(&doc);
+}
+
+/* Every mistake has a place. */
+static void test_json_refuses(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        size_t line, column;
+        int status;
+    } cases[] = {
+        { "", 1, 1, SAMP_E_FORMAT },
+        { "{\"a\":1,\n \"b\":2,\n \"a\":3}", 3, 2, SAMP_E_FORMAT },
+        { "[1,]", 1, 4, SAMP_E_FORMAT },
+        { "[1 2]", 1, 4, SAMP_E_FORMAT },
+        { "{\"a\"}", 1, 5, SAMP_E_FORMAT },
+        { "{a:1}", 1, 2, SAMP_E_FORMAT },
+        { "{\"a\":1,}", 1, 8, SAMP_E_FORMAT },
+        { "01", 1, 3, SAMP_E_FORMAT },
+        { "-", 1, 2, SAMP_E_FORMAT },
+        { "1.", 1, 3, SAMP_E_FORMAT },
+        { "1e", 1, 3, SAMP_E_FORMAT },
+        { "+1", 1, 1, SAMP_E_FORMAT },
+        { "nul", 1, 1, SAMP_E_FORMAT },
+        { "NaN", 1, 1, SAMP_E_FORMAT },
+        { "true false", 1, 6, SAMP_E_FORMAT },
+        { "\"a\nb\"", 1, 3, SAMP_E_FORMAT },
+        { "\"\\x\"", 1, 3, SAMP_E_FORMAT },
+        { "\"\\u12g4\"", 1, 6, SAMP_E_FORMAT },
+        { "\"\\ud800\"", 1, 8, SAMP_E_FORMAT },
+        { "\"\\udc00\"", 1, 8, SAMP_E_FORMAT },
+        { "\"\xc0\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xed\xa0\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xf4\x90\x80\x80\"", 1, 2, SAMP_E_FORMAT },
+        { "\"\xe2\x82\"", 1, 2, SAMP_E_FORMAT },
+        { "\"abc", 1, 5, SAMP_E_FORMAT },
+        { "\xef\xbb\xbf{}", 1, 1, SAMP_E_FORMAT },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        sampi_json doc;
+        samp_grammar_error error;
+        long before = heap.live;
+        assert_num(sampi_json_read(&doc, cases[i].text, strlen(cases[i].text), &error), cases[i].status);
+        assert_num(error.status, cases[i].status);
+        if (error.line != cases[i].line || error.column != cases[i].column)
+            test_fail(__FILE__, __LINE__, "%s: %zu:%zu %s", cases[i].text, error.line, error.column, error.message);
+        assert_true(error.message[0] != 0);
+        assert_num(heap.live, before);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- schemas */
+
+/* Documents one behind the other, each on a line of its own. */
+typedef struct schema_case {
+    const char *schema, *valid, *invalid, *options;
+} schema_case;
+
+static samp_grammar *compile(const char *schema, const char *options)
+{
+    samp_grammar_error error;
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, options, &error);
+    if (!g) test_fail(__FILE__, __LINE__, "%s\n%zu:%zu %s", schema, error.line, error.column, error.message);
+    return g;
+}
+
+static bool accepts(const samp_grammar *g, const char *text, size_t n)
+{
+    naive m = naive_begin(&g->tree, text, n);
+    bool whole = naive_matches(&m, sampi_rule_at(&g->tree, g->root)->body);
+    naive_end(&m);
+    return whole;
+}
+
+static void check_documents(const samp_grammar *g, const schema_case *c, const char *documents, bool valid)
+{
+    for (const char *at = documents ? documents : ""; *at;) {
+        size_t n = strcspn(at, "\n");
+        if (accepts(g, at, n) != valid)
+            test_fail(__FILE__, __LINE__, "%s\n%s: %.*s", c->schema, valid ? "rejected" : "accepted", (int)n, at);
+        at += n + (at[n] == '\n');
+    }
+}
+
+static void check_cases(const schema_case *cases, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        samp_grammar *g = compile(cases[i].schema, cases[i].options);
+        check_documents(g, &cases[i], cases[i].valid, true);
+        check_documents(g, &cases[i], cases[i].invalid, false);
+        samp_grammar_free(g);
+    }
+}
+
+static void test_types(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{}", "null\ntrue\n-1.5e3\n\"\\u0041\\/x\"\n[1,[ ]]\n{ \"a\" : {} , \"b\":[]}\n\"\xc3\xa9\"",
+          "nul\n[1,]\n01\n\"\\ud800\"\n{\"a\"}\n\"\x01\"\n1 2", NULL },
+        { "true", "1\n[]", "", NULL },
+        { "false", "", "1\nnull\n[]\n{}\n\"\"", NULL },
+        { "{\"type\":\"null\"}", "null", "true\n0\n\"\"\n[]", NULL },
+        { "{\"type\":\"boolean\"}", "true\nfalse", "null\n1", NULL },
+        { "{\"type\":\"integer\"}", "0\n-0\n-12\n1.0\n3.000", "1.5\n01\n\"1\"\n1.", NULL },
+        { "{\"type\":\"integer\",\"$schema\":\"http://json-schema.org/draft-04/schema#\"}", "1", "1.0", NULL },
+        { "{\"type\":[\"integer\",\"null\"]}", "1\nnull", "true\n0.5", NULL },
+        { "{\"type\":[\"integer\",\"number\"]}", "1\n1.5", "null", NULL },
+        { "{\"type\":\"string\"}", "\"\"\n\"a\\n\"", "1\n\"a", NULL },
+        { "{\"type\":\"object\"}", "{}\n{\"a\":1}", "[]\n{\"a\":1,}", NULL },
+        { "{\"type\":\"array\"}", "[]\n[ 1 , \"a\" ]", "{}\n[,]\n[1 1]", NULL },
+        { "{\"const\":1}", "1\n1.0\n1.00", "2\n1.01\n10\n\"1\"", NULL },
+        { "{\"const\":-2.50}", "-2.5\n-2.50\n-2.500", "2.5\n-2.51\n-2", NULL },
+        { "{\"const\":0}", "0\n-0\n0.0", "0.1\n1\n00", NULL },
+        { "{\"const\":1.5e2}", "150\n150.0", "15\n1500\n150.1", NULL },
+        { "{\"const\":{\"a\":[1,\"x\"],\"b\":null}}", "{\"a\":[1,\"x\"],\"b\":null}\n{\"b\":null,\"a\":[1.0,\"x\"]}",
+          "{\"a\":[1,\"x\"]}\n{\"a\":[\"x\",1],\"b\":null}\n{\"a\":[1,\"x\"],\"b\":null,\"c\":1}\n{\"a\":[1,\"x\",1],"
+          "\"b\":null}",
+          NULL },
+        { "{\"enum\":[\"a\\n\\\"\",2,null,true,[],{}]}", "\"a\\n\\\"\"\n2\nnull\ntrue\n[]\n{}",
+          "\"a\"\n3\nfalse\n[1]\n{\"a\":1}", NULL },
+        { "{\"enum\":[1,2,\"a\"],\"type\":\"integer\",\"minimum\":2}", "2", "1\n\"a\"\n3", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minimum\":3}", "3\n3.0\n3.01\n4\n10\n1000\n\"x\"\n[]", "2\n2.99\n-3\n0\n-1000", NULL },
+        { "{\"minimum\":-3.25}", "-3.25\n-3.2\n-3\n0\n-0\n5\n-3.250", "-3.26\n-4\n-30\n-3.2501", NULL },
+        { "{\"exclusiveMinimum\":0}", "0.1\n1\n0.0001\n10", "0\n-0\n0.0\n-1\n-0.1", NULL },
+        { "{\"minimum\":0}", "0\n-0\n-0.0\n0.5", "-0.5\n-1", NULL },
+        { "{\"maximum\":12.5}", "12.5\n12\n-100\n0\n12.50\n9.999", "12.51\n13\n100\n12.500001", NULL },
+        { "{\"maximum\":-2}", "-2\n-2.0\n-3\n-20", "-1.9\n0\n2\n-1", NULL },
+        { "{\"exclusiveMaximum\":100}", "99.99\n-5\n0", "100\n100.0\n100.5\n1000", NULL },
+        { "{\"minimum\":1,\"maximum\":12,\"type\":\"integer\"}", "1\n9\n10\n12\n5.0", "0\n13\n-1\n5.5\n100", NULL },
+        { "{\"minimum\":5,\"exclusiveMinimum\":true,\"maximum\":7,\"exclusiveMaximum\":true}", "5.1\n6", "5\n7\n5.0",
+          NULL },
+        { "{\"minimum\":1e2,\"maximum\":1.001E+3}", "100\n1001\n999.5", "99\n1002\n10", NULL },
+        { "{\"minimum\":0.001}", "0.001\n0.01\n1", "0.0009\n0\n-1", NULL },
+        { "{\"multipleOf\":1}", "3\n-3\n3.0", "3.5", NULL },
+        { "{\"multipleOf\":0.01}", "3\n3.5\n3.25\n3.250\n0\n-7.01", "3.255\n0.001", NULL },
+        { "{\"multipleOf\":100}", "0\n100\n-1200\n300.0", "10\n150\n100.5", NULL },
+        { "{\"multipleOf\":5}", "0\n5\n10\n-15\n5.0", "1\n4\n51\n5.5", NULL },
+        { "{\"multipleOf\":4}", "0\n4\n8\n12\n104", "2\n6\n13\n102", NULL },
+        { "{\"multipleOf\":2.5}", "0\n2.5\n5\n7.50\n10\n12.5", "1\n2\n2.55\n3.5\n0.5", NULL },
+        { "{\"multipleOf\":0.25}", "0.25\n0.5\n0.75\n1\n3.250", "0.2\n0.3\n0.125\n1.1", NULL },
+        { "{\"multipleOf\":0.05}", "0.05\n0.1\n1.15\n0.10", "0.01\n0.051\n0.12", NULL },
+        { "{\"not\":{\"minimum\":3}}", "2\n2.99\n-5", "3\n3.0\n4\n\"x\"", NULL },
+        { "{\"not\":{\"const\":1}}", "2\n1.1\nnull\n[]", "1\n1.0", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_strings(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"minLength\":2,\"maxLength\":3}",
+          "\"\\ud83d\\ude00\\u0041\"\n\"ab\"\n\"\xc3\xa9\xf0\x9f\x98\x80\"\n\"\\n\\\"x\"\n1",
+          "\"a\"\n\"abcd\"\n\"\xc3\xa9\"", NULL },
+        { "{\"pattern\":\"^[a-c]+$\"}", "\"abc\"\n1", "\"\"\n\"abd\"\n\"xa\"", NULL },
+        { "{\"pattern\":\"b\"}", "\"abc\"\n\"b\"\n\"\\nb\"", "\"ac\"\n\"\"", NULL },
+        { "{\"pattern\":\"^\\\\\\\\\\\"$\"}", "\"\\\\\\\"\"", "\"\\\"\"", NULL },
+        { "{\"pattern\":\"^[^a]$\"}", "\"b\"\n\"\\\"\"\n\"\\u0001\"\n\"\xe2\x82\xac\"", "\"a\"\n\"bb\"", NULL },
+        { "{\"pattern\":\"a\",\"maxLength\":2}", "\"a\"\n\"xa\"", "\"xxa\"\n\"b\"", NULL },
+        { "{\"format\":\"date\"}", "\"2024-02-29\"\n\"1999-12-31\"\n\"2000-02-29\"",
+          "\"2023-02-29\"\n\"1900-02-29\"\n\"2024-13-01\"\n\"2024-04-31\"", NULL },
+        { "{\"format\":\"time\"}", "\"12:34:56Z\"\n\"23:59:60Z\"\n\"00:00:00.123+05:30\"",
+          "\"24:00:00Z\"\n\"12:34:56\"\n\"12:34:60Z\"", NULL },
+        { "{\"format\":\"date-time\"}", "\"2024-02-29T12:34:56.789Z\"",
+          "\"2024-02-29 12:34:56Z\"\n\"2024-02-30T12:34:56Z\"", NULL },
+        { "{\"format\":\"duration\"}", "\"P1Y2M3DT4H5M6S\"\n\"PT5M\"\n\"P4W\"", "\"P\"\n\"PT\"\n\"P1D2H\"\n\"P1Y2D\"",
+          NULL },
+        { "{\"format\":\"ipv4\"}", "\"127.0.0.1\"\n\"255.255.255.255\"", "\"256.0.0.1\"\n\"1.2.3\"\n\"01.2.3.4\"",
+          NULL },
+        { "{\"format\":\"ipv6\"}",
+          "\"::\"\n\"::1\"\n\"1:2:3:4:5:6:7:8\"\n\"::ffff:1.2.3.4\"\n\"1::8\"\n\"1:2:3:4:5:6:7::\"",
+          "\"1:2:3:4:5:6:7\"\n\"1::2::3\"\n\"12345::\"\n\":1\"", NULL },
+        { "{\"format\":\"uuid\"}", "\"2eb8aa08-aa98-11ea-b4aa-73b441d16380\"", "\"2eb8aa08aa9811eab4aa73b441d16380\"",
+          NULL },
+        { "{\"format\":\"email\"}", "\"joe.bloggs@example.com\"", "\"joe\"\n\".a@b\"\n\"a..b@c\"", NULL },
+        { "{\"format\":\"hostname\"}", "\"www.example.com\"\n\"a-b\"", "\"-a\"\n\"a.\"\n\"a_b\"", NULL },
+        { "{\"format\":\"uri\"}", "\"http://u@example.com:80/a/b?c=d#e\"\n\"urn:a:b\"\n\"mailto:a@b\"",
+          "\"//a/b\"\n\"a b\"\n\"http://a b\"\n\"\"", NULL },
+        { "{\"format\":\"no-such-format\"}", "\"x\"\n1", "", NULL },
+        { "{\"not\":{\"format\":\"email\"},\"type\":\"string\"}", "\"abc\"", "\"a@b\"\n\"\\\"a b\\\"@c\"", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_objects(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{}}}",
+          "{}\n{\"a\":1}\n{\"b\":[],\"a\":1}\n{\"c\":\"x\",\"a\":2}\n1",
+          "{\"a\":\"x\"}\n{\"a\":1,\"a\":2}\n{\"b\":1,\"a\":null}", NULL },
+        { "{\"properties\":{\"a\":{}},\"required\":[\"a\",\"z\"]}", "{\"a\":1,\"z\":2}\n{\"z\":1,\"q\":0,\"a\":2}",
+          "{\"a\":1}\n{\"z\":1}\n{}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"additionalProperties\":false}", "{}\n{\"b\":1,\"a\":2}",
+          "{\"c\":1}\n{\"a\":1,\"c\":1}", NULL },
+        { "{\"properties\":{\"a\":{}},\"additionalProperties\":{\"type\":\"null\"}}",
+          "{\"a\":1,\"x\":null,\"y\":null}", "{\"x\":1}\n{\"\\u0061\":null}", NULL },
+        { "{\"patternProperties\":{\"^x\":{\"type\":\"integer\"},\"y$\":{\"minimum\":3}},\"additionalProperties\":"
+          "false}",
+          "{\"x\":1,\"y\":5,\"xy\":4}\n{}", "{\"xy\":2}\n{\"y\":1}\n{\"x\":\"s\"}\n{\"z\":1}", NULL },
+        { "{\"properties\":{\"xa\":{\"maximum\":9}},\"patternProperties\":{\"^x\":{\"type\":\"integer\"}}}",
+          "{\"xa\":8}\n{\"z\":\"s\"}", "{\"xa\":10}\n{\"xa\":\"s\"}\n{\"xb\":\"s\"}", NULL },
+        { "{\"propertyNames\":{\"maxLength\":2}}", "{\"ab\":1}\n{}", "{\"abc\":1}", NULL },
+        { "{\"propertyNames\":{\"enum\":[\"a\",\"b\"]},\"properties\":{\"c\":{}}}", "{\"a\":1,\"b\":2}",
+          "{\"c\":1}\n{\"d\":1}", NULL },
+        { "{\"minProperties\":1}", "{\"a\":1}\n{\"a\":1,\"b\":2}\n[]", "{}", NULL },
+        { "{\"maxProperties\":1}", "{}\n{\"a\":1}", "{\"a\":1,\"b\":2}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{},\"c\":{}},\"additionalProperties\":false,\"minProperties\":2,"
+          "\"maxProperties\":2}",
+          "{\"c\":1,\"a\":2}", "{\"a\":1}\n{\"a\":1,\"b\":2,\"c\":3}", NULL },
+        { "{\"dependentRequired\":{\"a\":[\"b\"]}}", "{}\n{\"b\":1}\n{\"b\":1,\"a\":2}", "{\"a\":1}", NULL },
+        { "{\"dependencies\":{\"a\":[\"b\"],\"c\":{\"properties\":{\"d\":{\"const\":1}}}}}",
+          "{\"c\":1,\"d\":1}\n{\"d\":2}\n{\"a\":1,\"b\":2,\"c\":3}", "{\"c\":1,\"d\":2}\n{\"a\":1}", NULL },
+        { "{\"properties\":{\"a\":false}}", "{}\n{\"b\":1}", "{\"a\":1}", NULL },
+        { "{\"properties\":{\"a\":{},\"b\":{}},\"required\":[\"b\"]}",
+          "{\"a\":1,\"b\":2}\n{\"b\":1}\n{\"b\":1,\"c\":2}", "{\"b\":1,\"a\":2}\n{\"c\":1,\"b\":2}\n{\"a\":1}",
+          "ordered" },
+        { "{\"properties\":{\"a\":{}}}", "{\"a\":1}\n[]", "{\"a\": 1}\n{ \"a\":1}\n[ ]", "compact" },
+        { "{\"properties\":{\"a\":{}}}", "{\"a\": 1, \"b\": [1, 2]}", "{\"a\":1}\n{\"a\": 1,\"b\": 2}\n{ \"a\": 1}",
+          "spaced ordered" },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_arrays(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"items\":{\"type\":\"integer\"}}", "[]\n[1]\n[1,2]\n{}", "[\"a\"]\n[1,\"a\"]", NULL },
+        { "{\"minItems\":2,\"maxItems\":3}", "[1,2]\n[1,2,3]", "[]\n[1]\n[1,2,3,4]", NULL },
+        { "{\"prefixItems\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"items\":{\"type\":\"boolean\"}}",
+          "[]\n[1]\n[1,null]\n[1,null,true,false]", "[null]\n[1,2]\n[1,null,1]", NULL },
+        { "{\"items\":[{\"type\":\"integer\"},{\"type\":\"null\"}],\"additionalItems\":false}", "[]\n[1]\n[1,null]",
+          "[1,null,1]\n[null]", NULL },
+        { "{\"prefixItems\":[{},{},{}],\"minItems\":2,\"items\":false}", "[1,2]\n[1,2,3]", "[1]\n[1,2,3,4]", NULL },
+        { "{\"items\":false}", "[]", "[1]", NULL },
+        { "{\"contains\":{\"const\":1}}", "[1]\n[2,1]\n[1,1,2]\n{}", "[]\n[2]\n[2,3]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":2,\"maxContains\":3}", "[1,1]\n[1,2,1]\n[1,1,2,1]",
+          "[1]\n[1,2]\n[1,1,1,1]\n[]", NULL },
+        { "{\"contains\":{\"const\":1},\"maxItems\":2,\"minItems\":2}", "[1,2]\n[2,1]\n[1,1]", "[1]\n[2,2]\n[1,2,3]",
+          NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0}", "[]\n[2]", "", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1}", "[]\n[2]\n[1,2]", "[1,2,1]", NULL },
+        { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1,\"maxItems\":0}", "[]", "[1]\n[2]", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[\"a\",\"b\",1]}}", "[]\n[\"b\",\"a\"]\n[1,\"a\",\"b\"]",
+          "[\"a\",\"a\"]\n[1,1.0]\n[\"c\"]", NULL },
+        { "{\"uniqueItems\":true,\"maxItems\":1}", "[]\n[1]", "[1,1]", NULL },
+        { "{\"not\":{\"items\":{\"type\":\"integer\"}}}", "[\"a\"]\n[1,\"a\",2]", "[]\n[1,2]\n1", NULL },
+        { "{\"not\":{\"contains\":{\"type\":\"integer\"}}}", "[\"a\"]\n[]", "[1]\n[\"a\",2]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_applicators(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"anyOf\":[{\"type\":\"integer\"},{\"minLength\":2,\"type\":\"string\"}]}", "1\n\"ab\"",
+          "\"a\"\n1.5\nnull", NULL },
+        { "{\"allOf\":[{\"minimum\":2},{\"maximum\":3},{\"type\":\"integer\"}]}", "2\n3", "1\n4\n2.5\n\"x\"", NULL },
+        { "{\"oneOf\":[{\"multipleOf\":5},{\"multipleOf\":2}],\"type\":\"number\"}", "2\n5\n15", "10\n0\n1", NULL },
+        { "{\"oneOf\":[{\"type\":\"string\"},{\"maxLength\":2}],\"type\":\"string\"}", "\"abc\"", "\"ab\"", NULL },
+        { "{\"oneOf\":[{\"properties\":{\"k\":{\"const\":\"a\"},\"v\":{\"type\":\"integer\"}},\"required\":[\"k\"]},{"
+          "\"properties\":{\"k\":{\"const\":\"b\"}},\"required\":[\"k\"]}],\"type\":\"object\"}",
+          "{\"k\":\"a\",\"v\":1}\n{\"v\":\"x\",\"k\":\"b\"}", "{\"k\":\"a\",\"v\":\"x\"}\n{\"k\":\"c\"}\n{}", NULL },
+        { "{\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}],\"type\":\"object\"}",
+          "{\"a\":1}\n{\"b\":1,\"c\":2}", "{}\n{\"a\":1,\"b\":2}", NULL },
+        { "{\"oneOf\":[{\"properties\":{\"a\":{\"type\":\"integer\"}}},{\"properties\":{\"b\":{\"type\":\"integer\"}}"
+          "}],\"type\":\"object\"}",
+          "{\"a\":\"x\"}\n{\"b\":\"x\",\"a\":1}", "{}\n{\"a\":1,\"b\":1}\n{\"a\":\"x\",\"b\":\"x\"}", NULL },
+        { "{\"not\":{\"required\":[\"a\"]},\"type\":\"object\"}", "{}\n{\"b\":1}", "{\"a\":1}\n{\"b\":1,\"a\":2}",
+          NULL },
+        { "{\"not\":{\"type\":[\"string\",\"object\"]}}", "1\n[]\nnull", "\"x\"\n{}", NULL },
+        { "{\"not\":{\"patternProperties\":{\"^x\":{\"type\":\"integer\"}}},\"type\":\"object\"}",
+          "{\"xa\":null}\n{\"a\":1,\"x\":\"s\",\"xb\":2}", "{}\n{\"x\":1}\n{\"a\":null}", NULL },
+        { "{\"not\":{\"properties\":{\"a\":{}},\"additionalProperties\":false},\"type\":\"object\",\"properties\":{"
+          "\"b\":{\"type\":\"integer\"}}}",
+          "{\"b\":1}\n{\"c\":1}\n{\"a\":1,\"c\":2}", "{}\n{\"a\":1}\n{\"b\":\"s\"}", NULL },
+        { "{\"not\":{\"propertyNames\":{\"maxLength\":1}}}", "{\"ab\":1}\n{\"a\":0,\"bc\":1}", "{}\n{\"a\":1}\n[]",
+          NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"number\",\"minimum\":3}}],\"type\":\"object\"}",
+          "{\"a\":1}\n{\"a\":3.5}\n{\"a\":4,\"b\":1}", "{}\n{\"a\":4}\n{\"a\":1.5}\n{\"a\":1,\"b\":3.5}", NULL },
+        { "{\"oneOf\":[{\"additionalProperties\":{\"type\":\"integer\"}},{\"additionalProperties\":{\"type\":"
+          "\"string\"}},{\"additionalProperties\":{\"type\":[\"integer\",\"null\"]}}],\"type\":\"object\"}",
+          "{\"a\":\"s\"}\n{\"a\":null}\n{\"a\":null,\"b\":1}", "{}\n{\"a\":1}\n{\"a\":\"s\",\"b\":1}", NULL },
+        { "{\"not\":{\"not\":{\"type\":\"string\"}}}", "\"x\"", "1\n{}", NULL },
+        { "{\"not\":{}}", "", "1\n{}\n[]", NULL },
+        { "{\"not\":{\"anyOf\":[{\"type\":\"object\",\"minProperties\":2},{\"type\":\"array\",\"minItems\":1}]}}",
+          "{}\n{\"a\":1}\n[]\n7", "{\"a\":1,\"b\":2}\n[1]", NULL },
+        { "{\"not\":{\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]},\"type\":\"object\"}",
+          "{}\n{\"a\":1,\"b\":2}", "{\"a\":1}\n{\"b\":1}", NULL },
+        { "{\"if\":{\"properties\":{\"k\":{\"const\":1}},\"required\":[\"k\"]},\"then\":{\"required\":[\"x\"]},"
+          "\"else\":{\"required\":[\"y\"]},\"type\":\"object\"}",
+          "{\"k\":1,\"x\":0}\n{\"y\":1}\n{\"k\":2,\"y\":1}", "{\"k\":1,\"y\":0}\n{}\n{\"k\":2,\"x\":1}", NULL },
+        { "{\"if\":{\"type\":\"integer\"},\"then\":{\"minimum\":5},\"else\":{\"const\":\"a\"}}", "5\n\"a\"",
+          "4\n\"b\"\n[]\n5.5", NULL },
+        { "{\"allOf\":[{\"properties\":{\"a\":{\"minimum\":1}}},{\"properties\":{\"a\":{\"maximum\":2},\"b\":{"
+          "\"type\":\"null\"}}}],\"properties\":{\"a\":{\"type\":\"integer\"}}}",
+          "{\"a\":1}\n{\"a\":2,\"b\":null}", "{\"a\":0}\n{\"a\":3}\n{\"a\":1.5}\n{\"b\":1}", NULL },
+        { "{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"}},\"additionalProperties\":"
+          "false},{\"type\":\"array\",\"items\":{\"type\":\"null\"}}]}",
+          "{\"a\":null}\n[null]\n{}", "[1]\n{\"b\":1}\n1", NULL },
+        { "{\"type\":\"string\",\"nullable\":true,\"x-y\":7,\"title\":\"t\",\"default\":1}", "\"a\"", "null", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+static void test_references(void **state)
+{
+    (void)state;
+    static const schema_case cases[] = {
+        { "{\"$schema\":\"http://json-schema.org/draft-04/schema#\",\"const\":1,\"if\":{},\"then\":false}", "1\n2",
+          "", NULL },
+        { "{\"$defs\":{\"t\":{\"type\":\"object\",\"properties\":{\"v\":{\"type\":\"integer\"},\"n\":{\"$ref\":\"#/"
+          "$defs/t\"}},\"required\":[\"v\"],\"additionalProperties\":false}},\"$ref\":\"#/$defs/t\"}",
+          "{\"v\":1}\n{\"n\":{\"n\":{\"v\":3},\"v\":2},\"v\":1}", "{\"n\":{\"n\":{}}}\n{\"v\":1,\"n\":{}}", NULL },
+        { "{\"properties\":{\"a\":{\"$ref\":\"#\"}},\"type\":\"object\",\"additionalProperties\":false}",
+          "{\"a\":{\"a\":{}}}", "{\"a\":1}\n{\"a\":{\"b\":{}}}", NULL },
+        { "{\"$defs\":{\"a/"
+          "b\":{\"const\":1},\"c~d\":{\"const\":2},\"e%f\":{\"const\":3},\"g\":[{\"const\":4}]},\"prefixItems\":[{\"$"
+          "ref\":\"#/$defs/a~1b\"},{\"$ref\":\"#/$defs/c~0d\"},{\"$ref\":\"#/$defs/e%25f\"},{\"$ref\":\"#/$defs/g/"
+          "0\"}]}",
+          "[1,2,3,4]", "[2]\n[1,1]\n[1,2,4]\n[1,2,3,3]", NULL },
+        { "{\"$defs\":{\"x\":{\"$anchor\":\"here\",\"type\":\"null\"}},\"$ref\":\"#here\"}", "null", "1", NULL },
+        { "{\"$id\":\"http://x.org/a/"
+          "b.json\",\"$defs\":{\"x\":{\"$id\":\"c.json\",\"type\":\"null\"}},\"items\":{\"$ref\":\"c.json\"},"
+          "\"contains\":{\"$ref\":\"http://x.org/a/c.json#\"}}",
+          "[null]", "[1]\n[]", NULL },
+        { "{\"$id\":\"http://x.org/a\",\"$ref\":\"http://x.org/a#/$defs/n\",\"$defs\":{\"n\":{\"type\":\"null\"}}}",
+          "null", "1", NULL },
+        { "{\"id\":\"http://x.org/a\",\"$schema\":\"http://json-schema.org/draft-04/"
+          "schema#\",\"definitions\":{\"n\":{\"id\":\"#n\",\"type\":\"null\"}},\"items\":{\"$ref\":\"#n\"}}",
+          "[null]", "[1]", NULL },
+        { "{\"$defs\":{\"n\":{\"type\":\"integer\"}},\"items\":{\"$ref\":\"#/$defs/n\",\"minimum\":3}}", "[3]",
+          "[2]\n[\"a\"]", NULL },
+        { "{\"$schema\":\"http://json-schema.org/draft-07/"
+          "schema#\",\"definitions\":{\"n\":{\"type\":\"integer\"}},\"items\":{\"$ref\":\"#/definitions/"
+          "n\",\"minimum\":3}}",
+          "[3]\n[2]", "[\"a\"]", NULL },
+    };
+    check_cases(cases, TEST_COUNT(cases));
+}
+
+/* What is refused, where, and how. */
+static void test_refusals(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *schema;
+        int status;
+        const char *place;
+    } cases[] = {
+        { "{\"properties\":{\"a\":{\"multipleOf\":3}}}", SAMP_E_UNSUPPORTED, "/properties/a/multipleOf:" },
+        { "{\"items\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/items/uniqueItems:" },
+        { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
+        { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
+        { "{\"patternProperties\":{\"[\":{}}}", SAMP_E_FORMAT, "/patternProperties/[:" },
+        { "{\"format\":\"regex\"}", SAMP_E_UNSUPPORTED, "/format:" },
+        { "{\"$ref\":\"other.json\"}", SAMP_E_UNSUPPORTED, "/$ref:" },
+        { "{\"$ref\":\"#/none\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"$ref\":\"#none\"}", SAMP_E_FORMAT, "/$ref:" },
+        { "{\"anyOf\":[{},{\"$dynamicRef\":\"#a\"}]}", SAMP_E_UNSUPPORTED, "/anyOf/1/$dynamicRef:" },
+        { "{\"unevaluatedProperties\":false,\"anyOf\":[{}]}", SAMP_E_UNSUPPORTED, "/unevaluatedProperties:" },
+        { "{\"allOf\":[{\"contains\":{\"const\":1}},{\"contains\":{\"const\":2}}]}", SAMP_E_UNSUPPORTED, "/allOf/" },
+        { "{\"$schema\":\"http://json-schema.org/draft-03/schema#\"}", SAMP_E_UNSUPPORTED, "/$schema:" },
+        { "{\"type\":\"any\"}", SAMP_E_FORMAT, "/type:" },
+        { "{\"minLength\":-1}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"minLength\":1.5}", SAMP_E_FORMAT, "/minLength:" },
+        { "{\"enum\":1}", SAMP_E_FORMAT, "/enum:" },
+        { "{\"minimum\":\"1\"}", SAMP_E_FORMAT, "/minimum:" },
+        { "{\"items\":3}", SAMP_E_FORMAT, "/items:" },
+        { "{\"required\":true}", SAMP_E_FORMAT, "/required:" },
+        { "{\"minItems\":99999999999999}", SAMP_E_RANGE, "/minItems:" },
+        { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
+        { "[]", SAMP_E_FORMAT, ":" },
+        { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
+    };
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        samp_grammar_error error;
+        long before = heap.live;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, cases[i].schema, NULL, &error);
+        if (g || error.status != cases[i].status || strncmp(error.message, cases[i].place, strlen(cases[i].place)))
+            test_fail(__FILE__, __LINE__, "%s: %d %s", cases[i].schema, g ? 0 : error.status, error.message);
+        assert_true(error.line == 1 && error.column >= 1);
+        samp_grammar_free(g);
+        assert_num(heap.live, before);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------- hostile input */
+
+/* n copies of a text, between two others. */
+static char *copies(const char *before, const char *text, size_t n, const char *after)
+{
+    size_t size = strlen(before) + n * strlen(text) + strlen(after) + 1, used = strlen(before);
+    char *out = (char *)malloc(size);
+    assert_non_null(out);
+    memcpy(out, before, used);
+    for (size_t i = 0; i < n; i++, used += strlen(text)) memcpy(out + used, text, strlen(text));
+    memcpy(out + used, after, strlen(after) + 1);
+    return out;
+}
+
+/* A status, no hang (it takes a third of a second at most; an emulator or a sanitizer takes longer), and nothing left on
+   the heap. */
+static void check_hostile(char *schema)
+{
+    samp_grammar_error error;
+    long before = heap.live;
+    clock_t from = clock();
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    print_message("%.60s...: %d %s, %.3f s\n", schema, error.status, g ? "" : error.message, seconds);
+    assert_true((g != NULL) == (error.status == SAMP_OK));
+    if (seconds > 60.0) test_fail(__FILE__, __LINE__, "%.60s... took %.2f s", schema, seconds);
+    samp_grammar_free(g);
+    assert_num(heap.live, before);
+    free(schema);
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    check_hostile(copies("", "[", 1000000, ""));
+    check_hostile(copies("", "{\"not\":", 200, "{}"));
+    char *closed = copies("{", "}", 201, "");
+    check_hostile(copies("", "{\"not\":", 200, closed));
+    free(closed);
+    closed = copies("{", "}", 121, "");
+    check_hostile(copies("", "{\"items\":", 120, closed));
+    free(closed);
+    check_hostile(copies("{\"$ref\":\"#\"", "", 0, "}"));
+    check_hostile(copies("{\"allOf\":[{\"$ref\":\"#\"}],\"anyOf\":[{\"$ref\":\"#\"}", ",{\"$ref\":\"#\"}", 30, "]}"));
+    check_hostile(
+        copies("{\"$defs\":{\"a\":{\"$ref\":\"#/$defs/b\"},\"b\":{\"$ref\":\"#/$defs/a\"}},\"$ref\":\"#/$defs/a\"",
+               "", 0, "}"));
+    check_hostile(copies("{\"allOf\":[{}",
+                         ",{\"anyOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]},{\"required\":[\"c\"]}]}", 40,
+                         "]}"));
+    check_hostile(copies("{\"oneOf\":[{}",
+                         ",{\"properties\":{\"a\":{\"type\":\"integer\"},\"b\":{\"type\":\"string\"}}}", 40, "]}"));
+    check_hostile(copies("{\"oneOf\":[{\"pattern\":\"a\"}", ",{\"pattern\":\"^a*b{1,9}\"}", 1000, "]}"));
+    check_hostile(copies("{\"enum\":[0", ",1", 400000, "]}"));
+    check_hostile(copies("{\"required\":[\"a\"", ",\"a\"", 200000, "]}"));
+    check_hostile(
+        copies("{\"allOf\":[{\"$ref\":\"#/x\"}", ",{\"type\":\"object\"}", 50000, "],\"x\":{\"minProperties\":1}}"));
+    check_hostile(copies("{\"minLength\":2000000000,\"pattern\":\"", "(a|b){1000}", 100, "\"}"));
+    check_hostile(copies("{\"pattern\":\"", "(", 50000, "\"}"));
+    check_hostile(copies(
+        "{\"minItems\":1000000000,\"items\":{\"minItems\":1000000000},\"contains\":{\"type\":\"null\"}", "", 0, "}"));
+    check_hostile(copies("{\"minimum\":0.", "1", 380, "}"));
+    check_hostile(copies("{\"multipleOf\":0.0", "0", 390, "1}"));
+    check_hostile(copies("{\"items\":[{}", ",{}", 200000, "]}"));
+    check_hostile(copies("{\"const\":[0", ",[1,2,{\"a\":null}]", 20000, "]}"));
+    check_hostile(copies("{\"$id\":\"http://a/b\",\"items\":[{}", ",{\"$id\":\"c\",\"$ref\":\"d\"}", 20000, "]}"));
+}
+
+/* 10,000 properties, each with a schema of its own. */
+static void test_many_properties(void **state)
+{
+    (void)state;
+    size_t n = 10000, used = 0, room = n * 80 + 100;
+    char *text = (char *)malloc(room);
+    assert_non_null(text);
+    used += (size_t)snprintf(text + used, room - used, "{\"properties\":{\"p\":{}");
+    for (size_t i = 0; i < n; i++)
+        used += (size_t)snprintf(text + used, room - used, ",\"p%zu\":{\"properties\":{\"x\":{\"const\":%zu}}}", i,
+                                 i);
+    snprintf(text + used, room - used, "}}");
+    check_hostile(text);
+}
+
+/* Every allocation that fails is a status, and nothing is lost. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    static const char schema[] =
+        "{\"properties\":{\"a\":{\"pattern\":\"^a\",\"minLength\":3},\"b\":{\"oneOf\":[{\"const\":\"x\"},"
+        "{\"type\":\"number\",\"minimum\":3}]}},\"required\":[\"a\"],\"items\":{\"$ref\":\"#\"},"
+        "\"patternProperties\":{\"^x\":{}}}";
+    for (long at = 1;; at++) {
+        samp_grammar_error error;
+        long before = heap.live;
+        heap.fail_at = at;
+        samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+        bool failed = heap.fail_at == 0;
+        heap.fail_at = 0;
+        if (failed) {
+            assert_null(g);
+            assert_num(error.status, SAMP_E_NOMEM);
+        } else
+            assert_non_null(g);
+        samp_grammar_free(g);
+        assert_num(heap.live, before);
+        if (!failed) break;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),      cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_many_properties),
+    };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
