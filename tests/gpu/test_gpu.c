@@ -1027,7 +1027,7 @@ static int user_apply_gpu(samp_sampler *s, samp_gpu_data *d)
 
 /* Clones share the number that tells what they do. */
 static samp_sampler *user_clone(const samp_sampler *s);
-static const samp_sampler_i user_iface = { NULL, NULL, user_apply, NULL, user_clone, NULL, user_apply_gpu };
+static const samp_sampler_i user_iface = { NULL, NULL, user_apply, NULL, user_clone, NULL, user_apply_gpu, NULL };
 static samp_sampler *user_clone(const samp_sampler *s) { return samp_init_custom(&user_iface, s->ctx); }
 
 static samp_sampler *user_chain(source *s, size_t n)
