@@ -1294,13 +1294,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
+   would put into each of its callers. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_CALLED __attribute__((noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
+#define SAMPI_CALLED
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1410,7 +1413,7 @@ typedef struct sampi_mt {
 } sampi_mt;
 
 /* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
-static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
+static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
     for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
@@ -1439,13 +1442,13 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
 /* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
    A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
    the seed again, of whose first word one bit only is used. */
-static void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
+static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
 {
     uint64_t blocks = (drawn + 623) / 624;
     if (drawn == mt->drawn) return;
     for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
         for (uint32_t i = 625, y = 0; i-- > 0;) {
-            uint32_t x = mt->state[(i + 623) % 624] ^ mt->state[(i + 396) % 624];
+            uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
             uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
             if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
             y = before;
@@ -3831,8 +3834,8 @@ typedef struct sampi_past {
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
    status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
-   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes,
-   of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
+   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
+   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -6938,22 +6941,23 @@ struct sampi_record {
     uint32_t n; /* words so far */
 };
 
-/* Four bytes at x that a draw or a token changes. */
-static void sampi_record_word(sampi_record *r, void *x)
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
 {
-    if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], x, 4);
-    if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(x, &r->word[r->n], 4);
-    r->n++;
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
 }
 
 /* A window. Returns the token that has come back into it, or -1. */
-static samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
 {
     if (ring->cap == 0) return -1;
     samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
-    sampi_record_word(r, &old);
+    sampi_record_words(r, &old, 1);
     if (r->mode != SAMPI_RECORD_TOKEN) return -1;
-    ring->head = (ring->head + ring->cap - 1) % ring->cap;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
     if (old < 0)
         ring->size--;
     else
@@ -6981,18 +6985,15 @@ static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
 static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
 {
     sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
-    sampi_record_word(r, &s->u.dry.settled);
-    sampi_record_word(r, &s->u.dry.settled_tail);
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
 }
 
-static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_word(r, &s->now.mu); }
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
 
 static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_word(r, &s->u.adaptive.sum);
-    sampi_record_word(r, &s->u.adaptive.total);
-    sampi_record_word(r, &s->now.pending);
-    sampi_record_word(r, &s->now.pending_p);
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
 }
 
 /* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
@@ -7004,7 +7005,7 @@ static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
     if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
     sampi_mt *mt = sampi_mt_of(s);
     uint32_t drawn = (uint32_t)mt->drawn;
-    sampi_record_word(r, &drawn);
+    sampi_record_words(r, &drawn, 1);
     sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
 }
 
@@ -7015,12 +7016,8 @@ static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
 {
     sampi_past *past = &s->past;
     sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
-    uint32_t low = (uint32_t)s->position, high = (uint32_t)(s->position >> 32);
     for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
-    if (!past->draws) return;
-    sampi_record_word(&r, &low);
-    sampi_record_word(&r, &high);
-    s->position = (uint64_t)high << 32 | low;
+    if (past->draws) sampi_record_words(&r, &s->position, 2);
 }
 
 /* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
@@ -7040,28 +7037,28 @@ static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
    large enough. False: no memory, and s->past is as it was. */
 static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
 {
-    sampi_past past;
-    memset(&past, 0, sizeof past);
-    sampi_past_members(&past, s);
-    if (past.draws) past.width += 2;
-    size_t list = past.n_who * sizeof *past.who, bytes = list + ((size_t)depth + 1) * past.width * 4;
-    void *block = s->past.who;
-    if (past.width && bytes > s->past.bytes) {
-        block = SAMP_MALLOC(bytes);
+    sampi_past *past = &s->past, count;
+    memset(&count, 0, sizeof count);
+    sampi_past_members(&count, s);
+    if (count.draws) count.width += 2; /* the position */
+    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    if (count.width && bytes > past->bytes) {
+        void *block = SAMP_MALLOC(bytes);
         if (!block) return false;
-        SAMP_FREE(s->past.who);
-        s->past.bytes = bytes;
+        SAMP_FREE(past->who);
+        past->who = (sampi_sampler **)block;
+        past->bytes = bytes;
     }
-    past.bytes = s->past.bytes;
-    past.depth = depth;
-    past.made = true;
-    past.n_edits = s->n_edits;
-    past.who = (sampi_sampler **)block;
-    if (block) past.word = (uint32_t *)(void *)((char *)block + list);
-    sampi_past again = past;
-    again.n_who = 0;
-    if (past.n_who) sampi_past_members(&again, s);
-    s->past = past;
+    count.who = past->who;
+    count.bytes = past->bytes;
+    count.depth = depth;
+    count.made = true;
+    count.n_edits = s->n_edits;
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    *past = count;
+    past->n_who = 0;
+    if (list) sampi_past_members(past, s);
+    past->width = count.width;
     return true;
 }
 
@@ -7070,7 +7067,7 @@ static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && 
 
 /* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
    What has no depth, or is in a chain, needs no room. */
-static bool sampi_past_ready(sampi_sampler *s)
+static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
 {
     return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
 }
@@ -7095,8 +7092,8 @@ static void sampi_moved(sampi_sampler *s)
     sampi_past *past = &s->past;
     if (!past->open || !past->made) return;
     past->open = false;
-    past->size += past->size < past->depth;
-    past->next = (past->next + 1) % (past->depth + 1);
+    if (past->size < past->depth) past->size++;
+    past->next = past->next < past->depth ? past->next + 1 : 0;
 }
 
 /* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
@@ -7113,13 +7110,7 @@ static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler 
     return true;
 }
 
-/* So many tokens from now on, also for a member that may leave, and for grammars, which have records of their own. */
-static SAMPI_COLD void sampi_past_set_depth(sampi_sampler *s, int32_t depth)
-{
-    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_set_depth(s->u.chain.item[i], depth);
-    s->past.depth = depth;
-}
-
+/* In a chain it is set for the day when the sampler is out of it. */
 SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
@@ -7131,7 +7122,7 @@ SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
     } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
         return SAMP_E_NOMEM;
     }
-    sampi_past_set_depth(s, depth);
+    s->past.depth = depth;
     return SAMP_OK;
 }
 
@@ -7171,7 +7162,7 @@ SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
     if (past->open) sampi_record_all(s, SAMPI_RECORD_DRAWS);
     past->open = false;
     for (past->size -= n; n > 0; n--) {
-        past->next = (past->next + past->depth) % (past->depth + 1);
+        past->next = past->next > 0 ? past->next - 1 : past->depth;
         sampi_record_all(s, SAMPI_RECORD_TOKEN);
     }
     return SAMP_OK;
@@ -7473,7 +7464,6 @@ SAMP_API SAMPI_COLD int samp_chain_add(samp_sampler *chain, samp_sampler *sample
     sampi_edited(s);
     int status = sampi_chain_push(c, s);
     if (status) return status;
-    sampi_past_set_depth(s, c->past.depth);
     if (s->rng != c->rng) samp_set_rng(sampler, c->rng);
     return samp_status(sampler, NULL);
 }
@@ -7610,7 +7600,6 @@ SAMP_API SAMPI_COLD int samp_chain_update(samp_sampler *chain, const samp_params
         fresh->u.chain.item = old.item;
         fresh->u.chain.n = old.n;
         for (int32_t i = 0; i < c->u.chain.n; i++) c->u.chain.item[i]->owner = c;
-        sampi_past_set_depth(c, c->past.depth);
         sampi_edited(c);
     }
     samp_free(fresh ? &fresh->base : NULL);
@@ -7657,7 +7646,7 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
     if (!copy) return NULL;
     if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
     copy->position = s->position;
-    sampi_past_set_depth(copy, s->past.depth);
+    copy->past.depth = s->past.depth;
     return &copy->base;
 }
 
@@ -16119,7 +16108,9 @@ static const char *sampi_grammar_name(const samp_sampler *s)
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
-    m->depth = ((const sampi_sampler *)s)->past.depth;
+    const sampi_sampler *top = (const sampi_sampler *)s;
+    while (top->owner) top = top->owner;
+    m->depth = top->past.depth;
     return sampi_matcher_accept(m, token);
 }
 static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
