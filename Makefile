@@ -92,6 +92,10 @@ test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
 
+## test-compile-long: with every language standard at every optimisation
+test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile_long full
+
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
@@ -251,7 +255,7 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
-PARTS_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
+PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
