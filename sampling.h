@@ -16312,30 +16312,57 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* clang-format off */
+/* A keyword, and what its value must be. */
 #define SAMPI_SCHEMA_KEYS(X) \
-    X(TYPE, "type") X(CONST, "const") X(ENUM, "enum") X(NOT, "not") X(ALL_OF, "allOf") X(ANY_OF, "anyOf") \
-    X(ONE_OF, "oneOf") X(IF, "if") X(THEN, "then") X(ELSE, "else") X(REF, "$ref") \
-    X(PROPERTIES, "properties") X(PATTERN_PROPERTIES, "patternProperties") \
-    X(ADDITIONAL_PROPERTIES, "additionalProperties") X(PROPERTY_NAMES, "propertyNames") X(REQUIRED, "required") \
-    X(MIN_PROPERTIES, "minProperties") X(MAX_PROPERTIES, "maxProperties") \
-    X(DEPENDENT_REQUIRED, "dependentRequired") X(DEPENDENT_SCHEMAS, "dependentSchemas") \
-    X(DEPENDENCIES, "dependencies") X(UNEVALUATED_PROPERTIES, "unevaluatedProperties") \
-    X(PREFIX_ITEMS, "prefixItems") X(ITEMS, "items") X(ADDITIONAL_ITEMS, "additionalItems") \
-    X(CONTAINS, "contains") X(MIN_CONTAINS, "minContains") X(MAX_CONTAINS, "maxContains") \
-    X(MIN_ITEMS, "minItems") X(MAX_ITEMS, "maxItems") X(UNIQUE_ITEMS, "uniqueItems") \
-    X(UNEVALUATED_ITEMS, "unevaluatedItems") \
-    X(MIN_LENGTH, "minLength") X(MAX_LENGTH, "maxLength") X(PATTERN, "pattern") X(FORMAT, "format") \
-    X(MINIMUM, "minimum") X(MAXIMUM, "maximum") X(EXCLUSIVE_MINIMUM, "exclusiveMinimum") \
-    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum") X(MULTIPLE_OF, "multipleOf") \
-    X(DYNAMIC_REF, "$dynamicRef") X(RECURSIVE_REF, "$recursiveRef") \
-    X(ID, "$id") X(OLD_ID, "id") X(ANCHOR, "$anchor") X(DYNAMIC_ANCHOR, "$dynamicAnchor") X(SCHEMA, "$schema")
+    X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
+    X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
+    X(IF, "if", SCHEMA) X(THEN, "then", SCHEMA) X(ELSE, "else", SCHEMA) X(REF, "$ref", ANY) \
+    X(PROPERTIES, "properties", MEMBERS) X(PATTERN_PROPERTIES, "patternProperties", MEMBERS) \
+    X(ADDITIONAL_PROPERTIES, "additionalProperties", SCHEMA) X(PROPERTY_NAMES, "propertyNames", SCHEMA) \
+    X(REQUIRED, "required", LIST_OR_BOOL) \
+    X(MIN_PROPERTIES, "minProperties", NUMBER) X(MAX_PROPERTIES, "maxProperties", NUMBER) \
+    X(DEPENDENT_REQUIRED, "dependentRequired", MEMBERS) X(DEPENDENT_SCHEMAS, "dependentSchemas", MEMBERS) \
+    X(DEPENDENCIES, "dependencies", MEMBERS) X(UNEVALUATED_PROPERTIES, "unevaluatedProperties", SCHEMA) \
+    X(PREFIX_ITEMS, "prefixItems", LIST) X(ITEMS, "items", SCHEMA_OR_LIST) \
+    X(ADDITIONAL_ITEMS, "additionalItems", SCHEMA) \
+    X(CONTAINS, "contains", SCHEMA) X(MIN_CONTAINS, "minContains", NUMBER) X(MAX_CONTAINS, "maxContains", NUMBER) \
+    X(MIN_ITEMS, "minItems", NUMBER) X(MAX_ITEMS, "maxItems", NUMBER) X(UNIQUE_ITEMS, "uniqueItems", BOOL) \
+    X(UNEVALUATED_ITEMS, "unevaluatedItems", SCHEMA) \
+    X(MIN_LENGTH, "minLength", NUMBER) X(MAX_LENGTH, "maxLength", NUMBER) \
+    X(PATTERN, "pattern", TEXT) X(FORMAT, "format", TEXT) \
+    X(MINIMUM, "minimum", NUMBER) X(MAXIMUM, "maximum", NUMBER) \
+    X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", NUMBER_OR_BOOL) \
+    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", NUMBER_OR_BOOL) \
+    X(MULTIPLE_OF, "multipleOf", NUMBER) \
+    X(DYNAMIC_REF, "$dynamicRef", ANY) X(RECURSIVE_REF, "$recursiveRef", ANY) X(ID, "$id", ANY) X(OLD_ID, "id", ANY) \
+    X(ANCHOR, "$anchor", ANY) X(DYNAMIC_ANCHOR, "$dynamicAnchor", ANY) X(SCHEMA, "$schema", ANY)
 /* clang-format on */
 typedef enum sampi_schema_key {
-#define SAMPI_SCHEMA_KEY(key, name) SAMPI_KEY_##key,
+#define SAMPI_SCHEMA_KEY(key, name, value) SAMPI_KEY_##key,
     SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_KEY)
 #undef SAMPI_SCHEMA_KEY
         SAMPI_KEY_LAST
 } sampi_schema_key;
+
+/* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
+#define SAMPI_SCHEMA_VALUES(X)                                                                                       \
+    X(ANY, 0x7f, "") /* or looked at where it is read */                                                             \
+    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false")                                           \
+    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number")                                                                    \
+    X(TEXT, 1 << SAMPI_JSON_STRING, "a string")                                                                      \
+    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array")                                                                       \
+    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object")                                                                  \
+    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them")                            \
+    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema")                                                    \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */                         \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */   \
+    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
+enum {
+#define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_VALUE)
+#undef SAMPI_SCHEMA_VALUE
+        SAMPI_VALUE_LAST
+};
 
 /* Sets of types. */
 enum {
@@ -16416,14 +16443,6 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
     return x->doc.bytes + x->doc.strings[string].at;
 }
 
-/* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
-static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
-{
-    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
-        return -1;
-    return sampi_json_member(&x->doc, schema, x->key[key]);
-}
-
 /* ---- errors ---- */
 
 /* The way from the root to a node, as a JSON pointer, into text[size]. */
@@ -16482,6 +16501,32 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
+/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
+   draft 7, a $ref has no neighbours. */
+static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+#define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
+    static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
+#undef SAMPI_SCHEMA_MAY_BE
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
+    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
+#undef SAMPI_SCHEMA_EXPECTED
+    return -1;
+}
+
+/* The number of a name in a list of names; -1, and an error: it is no string. */
+static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+{
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
+    sampi_malformed(x, node, "expected a name");
+    return -1;
+}
+
 /* An error of the tree is one of the schema. */
 static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 {
@@ -16518,7 +16563,6 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     size_t n, i = 0;
     int64_t value = 0;
     if (node < 0) return absent;
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return sampi_malformed(x, node, "expected a number"), absent;
     const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
@@ -16545,7 +16589,7 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
 enum { SAMPI_URI = 1024 };
 
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
-static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
     return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
@@ -16583,7 +16627,7 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
 }
 
 /* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
-static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t node, char *out)
+static SAMPI_COLD size_t sampi_schema_address(sampi_schema *x, int32_t node, char *out)
 {
     int32_t way[SAMPI_JSON_DEPTH + 1];
     int n_way = 0;
@@ -16599,7 +16643,7 @@ static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t nod
 }
 
 /* The schema around a node that has an address of its own, or the root. */
-static SAMPI_COLD int32_t sampi_schema_resource(const sampi_schema *x, int32_t node)
+static SAMPI_COLD int32_t sampi_schema_resource(sampi_schema *x, int32_t node)
 {
     for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
         size_t n = 0;
@@ -17209,7 +17253,6 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, node, "expected a string"), all;
     const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
@@ -17385,8 +17428,6 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
-    if (!one && sampi_doc(x, values)->kind != SAMPI_JSON_ARRAY)
-        return sampi_malformed(x, values, "expected an array"), s;
     for (int string = 0; string < 2; string++) {
         sampi_texts *texts = string ? &s.string : &s.number;
         texts->list = x->arena.n;
@@ -17490,7 +17531,7 @@ static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* How many keywords of a schema ask something of a value. */
-static SAMPI_COLD int32_t sampi_schema_says(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
@@ -17680,7 +17721,7 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 }
 
 /* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
-static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
             items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -17688,8 +17729,9 @@ static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t sch
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind those. */
-static SAMPI_COLD int32_t sampi_schema_rest(const sampi_schema *x, int32_t schema)
+/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
+   additionalItems says nothing. */
+static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
@@ -17892,9 +17934,10 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
 {
     int32_t at, n_atoms = x->atoms.n;
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
-            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, sampi_doc(x, i)->text, now, later);
-            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, sampi_doc(x, i)->text, 0);
+        for (int32_t i = sampi_doc(x, at)->first, name; i >= 0; i = sampi_doc(x, i)->next) {
+            if ((name = sampi_schema_name(x, i)) < 0) break;
+            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
         }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
@@ -18023,7 +18066,6 @@ static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
-    if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
         for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
@@ -18043,10 +18085,8 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
         bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
-            if (sampi_doc(x, i)->kind != SAMPI_JSON_STRING)
-                sampi_malformed(x, i, "expected a name");
-            else
-                sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, sampi_doc(x, i)->text, 0);
+            int32_t other = sampi_schema_name(x, i);
+            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
     } else
@@ -18200,11 +18240,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     bool list = at >= 0 &&
                 sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
     if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
-    for (int32_t i = list ? sampi_doc(x, at)->first : -1; i >= 0; i = sampi_doc(x, i)->next)
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_STRING)
-            sampi_object_name(x, o, sampi_doc(x, i)->text, true);
-        else
-            sampi_malformed(x, i, "expected a name");
+    for (int32_t i = list ? sampi_doc(x, at)->first : -1, name; i >= 0; i = sampi_doc(x, i)->next)
+        if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
         bool known = false;
@@ -18602,6 +18639,16 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
+/* Is the node one of the members? What allows the same texts is the same node. */
+static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
+{
+    for (int32_t i = 0; i < members->n; i++) {
+        if (((const sampi_member *)members->data)[i].node == node) return true;
+        if (i % 64 == 0) (void)sampi_schema_step(x, 0);
+    }
+    return false;
+}
+
 /* uniqueItems, where every item is one of a few values: members in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
@@ -18620,6 +18667,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
         sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
                                  : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
                            false };
+        if (sampi_is_member(x, &list, m.node)) continue; /* an enum may say the same twice */
         sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
         if (room)
             *room = m;
@@ -18808,7 +18856,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
-#define SAMPI_SCHEMA_NAME(key, name) name,
+#define SAMPI_SCHEMA_NAME(key, name, value) name,
         SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
 #undef SAMPI_SCHEMA_NAME
     };
