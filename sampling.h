@@ -1782,7 +1782,15 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
      rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
                their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
-               between two floats when added. */
+               between two floats when added.
+     climb     the same steps, all of one sign, for the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements
+               not above c->most, whatever libm makes of them: from estimates. Returns how many are in doubt. */
+
+/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+typedef struct sampi_climb {
+    float max, most, a, b;
+    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1828,6 +1836,7 @@ typedef struct sampi_kernels {
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
+    size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1846,6 +1855,10 @@ typedef struct sampi_kernels {
 /* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
    algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
 #define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
+
+/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
+   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -2031,6 +2044,21 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
         *way += (double)fabsf(d);
     }
     return ties;
+}
+
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+{
+    float half = sampi_half_ulp(from);
+    size_t doubts = 0;
+    for (size_t i = 0; i < n; i++) {
+        float far = c->max - x[i];
+        if (x[i] > c->most || !(far < -SAMPI_LEAST_D)) continue;
+        float term = (float)(sampi_exp(c->max, x[i]) / (double)SAMPI_ONE) * (c->a + sampi_roundf(c->b * far));
+        float d = (from + term) - from;
+        doubts += !(fabsf(term - d) + sampi_roundf(term * SAMPI_CLIMB_DOUBT) < half);
+        *sum += (double)d;
+    }
+    return doubts;
 }
 
 #define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
@@ -2606,12 +2634,12 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
 }
 
-/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+/* d = l - max of four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, V(f) * d, V(f) * p)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
-    V(f) d[4], t[4], f[4], p[4];
+    V(f) t[4], f[4];
     SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
     SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
     SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
@@ -2621,6 +2649,13 @@ SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
     SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
     SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
     SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+}
+
+/* What they add to two sums of e^d and of -d e^d. */
+SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+{
+    V(f) d[4], p[4];
+    V(near_exps)(l, max, d, p);
     SAMPI_FOUR
     {
         z[k % 2] += p[k];
@@ -3019,6 +3054,30 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
 }
 #endif
 
+SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
+{
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
+               b = V(all)(c->b), most = V(all)(c->most);
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l[4], d[4], p[4];
+    V(t) doubts = { 0 };
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, l);
+        V(near_exps)(l, max, d, p);
+        SAMPI_FOUR
+        {
+            p[k] = V(keep)(V(ge)(most, l[k]), p[k] * V(fma)(-d[k], b, a));
+            d[k] = (start + p[k]) - start;
+            V(f) rest = p[k] - d[k];
+            doubts = V(tally)(doubts, V(ge)(V(fma)(p[k], V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
+            s[k % 2] += d[k];
+        }
+    }
+    *sum += V(hsum)(V(widen_sum)(s));
+    size_t count = V(total)(doubts);
+    V(leave)();
+    return count;
+}
+
 #undef V
 #undef SAMPI_T
 #endif /* SAMPI_W */
@@ -3036,7 +3095,7 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_rise_##isa                                                                       \
+            sampi_expf_##isa, sampi_rise_##isa, sampi_climb_##isa                                                    \
     }
 
 /* The best one comes last. */
@@ -9280,53 +9339,121 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
     return sum;
 }
 
-/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
-   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
-   Writes x and id. -> m as it is; NAN if there are too many of them. */
-static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
-                                            double m, double over)
+/* The terms of a tile, as libm makes them. */
+static void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
 {
-    const double half = (double)sampi_half_ulp(from);
-    double right = 0.0, w = 0.0;
-    float tie[8];
-    size_t ties = 0;
+    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
-        float d = (from + e[i]) - from;
-        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
-        if (ties == 8 || e[i] == last) return NAN;
-        size_t j = ties++;
-        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
-        tie[j] = e[i];
+        if (x[i] > c->most)
+            e[i] = 0.0f;
+        else if (c->sum > 0.0f)
+            e[i] = sampi_llama_share(e[i] / c->sum);
     }
-    for (size_t i = 0; i < ties; i++) {
-        double above = -over, d = (double)((from + tie[i]) - from);
-        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
-        (void)row->k->rise(row->work->x, count, from, &above, &w);
-        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
-        double before = (double)from + above + right;
-        right += ((double)((float)before + tie[i]) - before) - d;
-    }
-    return m + right;
 }
 
-/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
-   another exponent, these count alike in any order. false: one may. */
-static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
+   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
+   way between two sums; false: that is not so. */
+static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
-    const sampi_kernels *k = row->k;
-    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
-    double m = 0.0, w = 0.0, over = 0.0;
-    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
-    size_t ties = k->rise(e, n, sum, &m, &w);
-    for (size_t at = 0, len; at < row->cur.size; at += len) {
-        len = sampi_copy_logits(&row->cur, at, x);
-        (void)row->expf(x, len, 1.0f, sums->max, x);
-        ties -= k->rise(x, len, sum, &over, &w);
+    const sampi_kernels *k = part->k;
+    float e[SAMPI_TILE + 32], from = *sum;
+    double all = 0.0;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0, n; at < it.n; at += n) {
+            double m = 0.0, w = 0.0;
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
+            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+                sampi_llama_terms(part, it.x + at, n, c, e);
+                if (in_order) {
+                    from = sampi_add(k, e, n, from);
+                    continue;
+                }
+                m = 0.0;
+                if (k->rise(e, n, from, &m, &w) > 0) return false;
+            }
+            all += m;
+            if (in_order)
+                from = (float)((double)from + m);
+            else if (all > (double)from)
+                return false;
+        }
+    *sum = in_order ? from : (float)((double)from + all);
+    return in_order || sampi_stays_near(from, all, all);
+}
+
+/* Descending; a shell sort, as these are few. */
+static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
+{
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            float v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
+   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
+   up, and scratch. */
+static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+{
+    sampi_work *work = part->work;
+    uint32_t *end = (uint32_t *)(void *)work->scratch;
+    const size_t last = sampi_n_lines(part->n);
+    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
+    float *x = work->x, *y = work->logits, sum = 0.0f;
+    sampi_row some = *part;
+    sampi_pieces it;
+    size_t n = 0;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
+    memset(end, 0, (last + 2) * sizeof *end);
+    for (size_t i = 0; i < n; i++) {
+        float at = (c->max - x[i]) * scale;
+        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
+        end[work->id[i] + 1]++;
     }
-    m -= over;
-    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
-    sums->sum = (float)((double)sum + m);
-    return sampi_stays_near(sum, m, m);
+    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
+    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
+    for (size_t i = 0, at = 0; i <= last; i++) {
+        size_t len = end[i] - at;
+        float to = sum;
+        if (len < 64 && i < last) continue;
+        sampi_set_tokens(&some, y + at, NULL, len);
+        if (!sampi_llama_climb(&some, c, false, &to)) {
+            sampi_sort_floats(y + at, len);
+            to = sum;
+            (void)sampi_llama_climb(&some, c, true, &to);
+        }
+        sum = to;
+        at += len;
+    }
+    return sum;
+}
+
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
+static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+{
+    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
+    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    c.most = INFINITY;
+    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
+    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+}
+
+/* That of e^(l - max). */
+static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+{
+    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    float head = 0.0f;
+    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
@@ -9352,8 +9479,8 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, row, sums.max);
-    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    (void)sampi_llama_climb(row, &c, true, &sums.sum);
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9422,15 +9549,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 /* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
 static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (!sampi_is_full(row)) return false;
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        if (row->cur.size > row->n / 4) return false;
-        sums->max = row->cur.data[0].logit;
-        (void)sampi_llama_exps(row, row, sums->max);
-        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
-    }
-    return false;
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
@@ -9529,29 +9653,11 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
-   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
-   is not known. */
+/* The entropy of a row whose head is in row->cur, with p, and in order. */
 static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    const samp_token_data_array *cur = &row->cur;
-    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
-    float x[SAMPI_TILE];
-    double m = 0.0, w = 0.0, over = 0.0;
-    size_t ties = 0, n;
-    for (size_t at = 0; at < row->n; at += n) {
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        for (size_t i = 0; i < n; i++) {
-            float p = e[at + i] / sums->sum;
-            x[i] = p < least ? 0.0f : sampi_llama_share(p);
-        }
-        ties += row->k->rise(x, n, entropy, &m, &w);
-    }
-    for (size_t i = 0; i < cur->size; i++) {
-        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
-        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
-    }
-    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
 }
 
 /* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
@@ -9589,7 +9695,7 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     samp_token_data_array *cur = &row->cur;
     if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
     for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
+        if (want > 512) sampi_llama_head(row, want);
         size_t size = cur->size;
         if (size > row->n / 4) break;
         for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
@@ -9728,9 +9834,12 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
     else
         sampi_keep_first(&part, keep < row->n ? keep : row->n);
     double total = sampi_llama_exps(row, &part, sums.max);
-    size_t n = part.n;
+    float *e = sampi_llama_e(row); /* gathering the head takes the part's place */
+    memcpy(e, part.x, part.n * sizeof *e);
+    sampi_set_tokens(&part, e, NULL, part.n);
     sampi_llama_head(row, 512);
-    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    if (row->cur.size > part.n) return SAMPI_DECLINED;
+    sampi_llama_total(row, &part, &sums);
     return sampi_llama_mirostat_draw(row, s, &sums, total);
 }
 
