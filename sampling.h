@@ -1780,11 +1780,9 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
-     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
-               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
-               between two floats when added.
-     climb     the same steps, all of one sign, for the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements
-               not above c->most, whatever libm makes of them: from estimates. Returns how many are in doubt. */
+     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
+               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
+               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
 
 /* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
 typedef struct sampi_climb {
@@ -1835,7 +1833,6 @@ typedef struct sampi_kernels {
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
 
@@ -2033,32 +2030,10 @@ static float sampi_half_ulp(float sum)
     return sum;
 }
 
-static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
-{
-    float half = sampi_half_ulp(from);
-    size_t ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        float d = (from + x[i]) - from;
-        ties += !(fabsf(x[i] - d) < half);
-        *sum += (double)d;
-        *way += (double)fabsf(d);
-    }
-    return ties;
-}
-
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    float half = sampi_half_ulp(from);
-    size_t doubts = 0;
-    for (size_t i = 0; i < n; i++) {
-        float far = c->max - x[i];
-        if (x[i] > c->most || !(far < -SAMPI_LEAST_D)) continue;
-        float term = (float)(sampi_exp(c->max, x[i]) / (double)SAMPI_ONE) * (c->a + sampi_roundf(c->b * far));
-        float d = (from + term) - from;
-        doubts += !(fabsf(term - d) + sampi_roundf(term * SAMPI_CLIMB_DOUBT) < half);
-        *sum += (double)d;
-    }
-    return doubts;
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
 }
 
 #define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
@@ -2069,10 +2044,6 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define sampi_split_neon    sampi_split_scalar
 #define sampi_split_wasm    sampi_split_scalar
 #define sampi_split_generic sampi_split_scalar
-#define sampi_rise_sse2     sampi_rise_scalar
-#define sampi_rise_neon     sampi_rise_scalar
-#define sampi_rise_wasm     sampi_rise_scalar
-#define sampi_rise_generic  sampi_rise_scalar
 
 #if SAMPI_AVX2
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
@@ -2089,6 +2060,7 @@ static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, c
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_UPTO     SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
 #define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...)                                                                                      \
     __extension__({                                                                                                  \
@@ -2634,28 +2606,28 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
 }
 
-/* d = l - max of four vectors of logits, and p = e^d to about 1e-6. */
-SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, V(f) * d, V(f) * p)
+/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
     V(f) t[4], f[4];
-    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_UPTO p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
 /* What they add to two sums of e^d and of -d e^d. */
 SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
 {
     V(f) d[4], p[4];
-    V(near_exps)(l, max, d, p);
+    V(near_exps)(l, max, 4, d, p);
     SAMPI_FOUR
     {
         z[k % 2] += p[k];
@@ -3034,43 +3006,22 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     return V(hsum)(sum);
 }
 
-SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
-{
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
-    V(t) ties = { 0 };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
-        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
-        s[0] += d;
-        w[0] += V(max)(d, -d);
-    }
-    *sum += V(hsum)(V(widen_sum)(s));
-    *way += V(hsum)(V(widen_sum)(w));
-    size_t count = V(total)(ties);
-    V(leave)();
-    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
-}
 #endif
 
 SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
     const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
                b = V(all)(c->b), most = V(all)(c->most);
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l[4], d[4], p[4];
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l, d, p;
     V(t) doubts = { 0 };
-    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
-        V(take)(x + i, n - i, 4, l);
-        V(near_exps)(l, max, d, p);
-        SAMPI_FOUR
-        {
-            p[k] = V(keep)(V(ge)(most, l[k]), p[k] * V(fma)(-d[k], b, a));
-            d[k] = (start + p[k]) - start;
-            V(f) rest = p[k] - d[k];
-            doubts = V(tally)(doubts, V(ge)(V(fma)(p[k], V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
-            s[k % 2] += d[k];
-        }
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &l);
+        V(near_exps)(&l, max, 1, &d, &p);
+        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
+        d = (start + p) - start;
+        V(f) rest = p - d;
+        doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
+        s[0] += d;
     }
     *sum += V(hsum)(V(widen_sum)(s));
     size_t count = V(total)(doubts);
@@ -3095,7 +3046,7 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_rise_##isa, sampi_climb_##isa                                                    \
+            sampi_expf_##isa, sampi_climb_##isa                                                                      \
     }
 
 /* The best one comes last. */
@@ -7567,7 +7518,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply)
+     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -9201,16 +9152,52 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
 }
 
+/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
+   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const float half = sampi_half_ulp(from);
+    bool sure = true;
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
+    four up = none, size = none;
+    bits doubts = (bits)none;
+    for (; i + 4 <= n; i += 4) {
+        four v, d;
+        memcpy(&v, x + i, sizeof v);
+        d = (from + v) - from;
+        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
+        up += d;
+        size += (four)((bits)d & 0x7FFFFFFF);
+    }
+    for (int k = 0; k < 4; k++) {
+        sure &= !doubts[k];
+        *sum += (double)up[k];
+        *way += (double)size[k];
+    }
+#endif
+    for (; i < n; i++) {
+        float d = (from + x[i]) - from;
+        sure &= fabsf(x[i] - d) < half;
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return sure;
+}
+
 /* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+static float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -9321,14 +9308,11 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
-static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
-
-/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
 static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
-    float *e = sampi_llama_e(row);
+    float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_piece(&it);)
         for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
@@ -9340,7 +9324,7 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
 }
 
 /* The terms of a tile, as libm makes them. */
-static void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
 {
     (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
@@ -9369,11 +9353,11 @@ static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool 
             if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
                 sampi_llama_terms(part, it.x + at, n, c, e);
                 if (in_order) {
-                    from = sampi_add(k, e, n, from);
+                    from = sampi_add(e, n, from);
                     continue;
                 }
                 m = 0.0;
-                if (k->rise(e, n, from, &m, &w) > 0) return false;
+                if (!sampi_rise(e, n, from, &m, &w)) return false;
             }
             all += m;
             if (in_order)
@@ -9536,7 +9520,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
                 if (pass)
                     squares = sampi_llama_squares(x, n, mean, squares);
                 else
-                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+                    sum = sampi_add(x, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9579,7 +9563,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
-    const float *e = sampi_llama_e(row);
+    const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
     if (!row->by_order) {
@@ -9653,6 +9637,27 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* dist, the last of a chain, over an array: p stays as it is. */
+static void sampi_llama_dist_array(sampi_row *row, double u)
+{
+    samp_token_data_array *cur = &row->cur;
+    sampi_row all = *row;
+    size_t i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
+    sampi_set_tokens(&all, row->work->x, NULL, cur->size);
+    all.by_order = false;
+    (void)sampi_scan(&all);
+    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    if (!found) {
+        double sum = sampi_llama_exps(&all, &all, all.top);
+        found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
+    }
+    if (found)
+        cur->selected = (int64_t)i;
+    else
+        sampi_llama_choose(cur, u);
+}
+
 /* The entropy of a row whose head is in row->cur, with p, and in order. */
 static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
@@ -9660,53 +9665,54 @@ static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sum
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
 }
 
-/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
-static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                float entropy, float floor)
 {
-    sampi_row by_score = *row;
     samp_token_data_array *cur = &row->cur;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    if (!sampi_is_full(row)) return SAMPI_DECLINED;
-    sampi_llama_array(row, true);
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    float entropy = sampi_llama_entropy(cur);
-    for (size_t i = 0; i < row->n; i++) {
-        id[i] = cur->data[i].id;
-        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
-    }
-    sampi_set_tokens(&by_score, x, id, row->n);
-    *cur = sampi_sorted_array(&by_score);
-    for (size_t i = 0; i < row->n; i++) {
-        samp_token_data *d = &cur->data[i];
-        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
-        d->p = sampi_llama_p(&sums, d->logit);
+    const float *e = row->work->logits;
+    sampi_row part = *row;
+    bool as_given = row->x && row->n_change == 0;
+    (void)sampi_llama_exps(row, row, sums->max);
+    sampi_gather(&part, floor);
+    for (size_t i = 0; i < part.n; i++)
+        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    *cur = sampi_sorted_array(&part);
+    for (size_t i = 0, end = 0; i < part.n; i = end) {
+        const float score = cur->data[i].logit;
+        for (; end < part.n && cur->data[end].logit == score; end++) {
+            samp_token_data *d = &cur->data[end];
+            d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
+            d->p = e[d->id] / sums->sum;
+        }
+        sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    return SAMP_OK;
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. */
+   entropy, less typical too. If that is not enough, from more tokens, or all. */
 static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        if (want > 512) sampi_llama_head(row, want);
-        size_t size = cur->size;
-        if (size > row->n / 4) break;
-        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
-        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t size = cur->size;
+    for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+    if (last > 0.0f && -logf(last) > entropy) {
         sampi_llama_sort_by_score(cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
-    return sampi_llama_typical_of_all(row, s);
+    float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
+        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    return SAMP_OK;
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
@@ -9744,12 +9750,12 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
 static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -9760,7 +9766,7 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         sampi_set_tokens(&adapted, e, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(row->k, e, row->n, 0.0f);
+        sum = sampi_add(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
@@ -9834,7 +9840,7 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
     else
         sampi_keep_first(&part, keep < row->n ? keep : row->n);
     double total = sampi_llama_exps(row, &part, sums.max);
-    float *e = sampi_llama_e(row); /* gathering the head takes the part's place */
+    float *e = row->work->logits; /* gathering the head takes the part's place */
     memcpy(e, part.x, part.n * sizeof *e);
     sampi_set_tokens(&part, e, NULL, part.n);
     sampi_llama_head(row, 512);
@@ -10096,7 +10102,14 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     }
     errno = before; /* libm's functions set it on underflow */
     if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data) {
+    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
+        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
+        if (!status) status = sampi_check(&row->cur);
+        if (!status) {
+            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+            status = sampi_accept_selected(job, &row->cur, token);
+        }
+    } else if (!status && row->cur.data) {
         status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
     } else if (!status) {
         *token = row->token;
@@ -10168,7 +10181,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, n * sizeof(float));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
