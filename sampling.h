@@ -1780,9 +1780,15 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
-     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
-               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
-               between two floats when added. */
+     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
+               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
+               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+
+/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+typedef struct sampi_climb {
+    float max, most, a, b;
+    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1827,7 +1833,7 @@ typedef struct sampi_kernels {
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
+    size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1846,6 +1852,10 @@ typedef struct sampi_kernels {
 /* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
    algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
 #define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
+
+/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
+   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -2020,17 +2030,10 @@ static float sampi_half_ulp(float sum)
     return sum;
 }
 
-static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    float half = sampi_half_ulp(from);
-    size_t ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        float d = (from + x[i]) - from;
-        ties += !(fabsf(x[i] - d) < half);
-        *sum += (double)d;
-        *way += (double)fabsf(d);
-    }
-    return ties;
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
 }
 
 #define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
@@ -2041,10 +2044,6 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
 #define sampi_split_neon    sampi_split_scalar
 #define sampi_split_wasm    sampi_split_scalar
 #define sampi_split_generic sampi_split_scalar
-#define sampi_rise_sse2     sampi_rise_scalar
-#define sampi_rise_neon     sampi_rise_scalar
-#define sampi_rise_wasm     sampi_rise_scalar
-#define sampi_rise_generic  sampi_rise_scalar
 
 #if SAMPI_AVX2
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
@@ -2061,6 +2060,7 @@ static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, c
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_UPTO     SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
 #define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...)                                                                                      \
     __extension__({                                                                                                  \
@@ -2606,21 +2606,28 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
 }
 
-/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
-    V(f) d[4], t[4], f[4], p[4];
-    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    V(f) t[4], f[4];
+    SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_UPTO p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+}
+
+/* What they add to two sums of e^d and of -d e^d. */
+SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+{
+    V(f) d[4], p[4];
+    V(near_exps)(l, max, 4, d, p);
     SAMPI_FOUR
     {
         z[k % 2] += p[k];
@@ -2999,25 +3006,28 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     return V(hsum)(sum);
 }
 
-SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
+#endif
+
+SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
-    V(t) ties = { 0 };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
-        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
+               b = V(all)(c->b), most = V(all)(c->most);
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l, d, p;
+    V(t) doubts = { 0 };
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &l);
+        V(near_exps)(&l, max, 1, &d, &p);
+        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
+        d = (start + p) - start;
+        V(f) rest = p - d;
+        doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
         s[0] += d;
-        w[0] += V(max)(d, -d);
     }
     *sum += V(hsum)(V(widen_sum)(s));
-    *way += V(hsum)(V(widen_sum)(w));
-    size_t count = V(total)(ties);
+    size_t count = V(total)(doubts);
     V(leave)();
-    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
+    return count;
 }
-#endif
 
 #undef V
 #undef SAMPI_T
@@ -3036,7 +3046,7 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_rise_##isa                                                                       \
+            sampi_expf_##isa, sampi_climb_##isa                                                                      \
     }
 
 /* The best one comes last. */
@@ -7508,7 +7518,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply)
+     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -9142,16 +9152,52 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
 }
 
+/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
+   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const float half = sampi_half_ulp(from);
+    bool sure = true;
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
+    four up = none, size = none;
+    bits doubts = (bits)none;
+    for (; i + 4 <= n; i += 4) {
+        four v, d;
+        memcpy(&v, x + i, sizeof v);
+        d = (from + v) - from;
+        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
+        up += d;
+        size += (four)((bits)d & 0x7FFFFFFF);
+    }
+    for (int k = 0; k < 4; k++) {
+        sure &= !doubts[k];
+        *sum += (double)up[k];
+        *way += (double)size[k];
+    }
+#endif
+    for (; i < n; i++) {
+        float d = (from + x[i]) - from;
+        sure &= fabsf(x[i] - d) < half;
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return sure;
+}
+
 /* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+static float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -9262,14 +9308,11 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
-static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
-
-/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
 static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
-    float *e = sampi_llama_e(row);
+    float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_piece(&it);)
         for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
@@ -9280,53 +9323,121 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
     return sum;
 }
 
-/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
-   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
-   Writes x and id. -> m as it is; NAN if there are too many of them. */
-static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
-                                            double m, double over)
+/* The terms of a tile, as libm makes them. */
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
 {
-    const double half = (double)sampi_half_ulp(from);
-    double right = 0.0, w = 0.0;
-    float tie[8];
-    size_t ties = 0;
+    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
-        float d = (from + e[i]) - from;
-        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
-        if (ties == 8 || e[i] == last) return NAN;
-        size_t j = ties++;
-        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
-        tie[j] = e[i];
+        if (x[i] > c->most)
+            e[i] = 0.0f;
+        else if (c->sum > 0.0f)
+            e[i] = sampi_llama_share(e[i] / c->sum);
     }
-    for (size_t i = 0; i < ties; i++) {
-        double above = -over, d = (double)((from + tie[i]) - from);
-        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
-        (void)row->k->rise(row->work->x, count, from, &above, &w);
-        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
-        double before = (double)from + above + right;
-        right += ((double)((float)before + tie[i]) - before) - d;
-    }
-    return m + right;
 }
 
-/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
-   another exponent, these count alike in any order. false: one may. */
-static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
+   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
+   way between two sums; false: that is not so. */
+static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
-    const sampi_kernels *k = row->k;
-    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
-    double m = 0.0, w = 0.0, over = 0.0;
-    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
-    size_t ties = k->rise(e, n, sum, &m, &w);
-    for (size_t at = 0, len; at < row->cur.size; at += len) {
-        len = sampi_copy_logits(&row->cur, at, x);
-        (void)row->expf(x, len, 1.0f, sums->max, x);
-        ties -= k->rise(x, len, sum, &over, &w);
+    const sampi_kernels *k = part->k;
+    float e[SAMPI_TILE + 32], from = *sum;
+    double all = 0.0;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0, n; at < it.n; at += n) {
+            double m = 0.0, w = 0.0;
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
+            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+                sampi_llama_terms(part, it.x + at, n, c, e);
+                if (in_order) {
+                    from = sampi_add(e, n, from);
+                    continue;
+                }
+                m = 0.0;
+                if (!sampi_rise(e, n, from, &m, &w)) return false;
+            }
+            all += m;
+            if (in_order)
+                from = (float)((double)from + m);
+            else if (all > (double)from)
+                return false;
+        }
+    *sum = in_order ? from : (float)((double)from + all);
+    return in_order || sampi_stays_near(from, all, all);
+}
+
+/* Descending; a shell sort, as these are few. */
+static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
+{
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            float v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
+   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
+   up, and scratch. */
+static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+{
+    sampi_work *work = part->work;
+    uint32_t *end = (uint32_t *)(void *)work->scratch;
+    const size_t last = sampi_n_lines(part->n);
+    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
+    float *x = work->x, *y = work->logits, sum = 0.0f;
+    sampi_row some = *part;
+    sampi_pieces it;
+    size_t n = 0;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
+    memset(end, 0, (last + 2) * sizeof *end);
+    for (size_t i = 0; i < n; i++) {
+        float at = (c->max - x[i]) * scale;
+        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
+        end[work->id[i] + 1]++;
     }
-    m -= over;
-    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
-    sums->sum = (float)((double)sum + m);
-    return sampi_stays_near(sum, m, m);
+    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
+    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
+    for (size_t i = 0, at = 0; i <= last; i++) {
+        size_t len = end[i] - at;
+        float to = sum;
+        if (len < 64 && i < last) continue;
+        sampi_set_tokens(&some, y + at, NULL, len);
+        if (!sampi_llama_climb(&some, c, false, &to)) {
+            sampi_sort_floats(y + at, len);
+            to = sum;
+            (void)sampi_llama_climb(&some, c, true, &to);
+        }
+        sum = to;
+        at += len;
+    }
+    return sum;
+}
+
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
+static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+{
+    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
+    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    c.most = INFINITY;
+    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
+    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+}
+
+/* That of e^(l - max). */
+static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+{
+    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    float head = 0.0f;
+    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
@@ -9352,8 +9463,8 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, row, sums.max);
-    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    (void)sampi_llama_climb(row, &c, true, &sums.sum);
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9409,7 +9520,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
                 if (pass)
                     squares = sampi_llama_squares(x, n, mean, squares);
                 else
-                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+                    sum = sampi_add(x, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9422,15 +9533,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 /* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
 static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (!sampi_is_full(row)) return false;
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        if (row->cur.size > row->n / 4) return false;
-        sums->max = row->cur.data[0].logit;
-        (void)sampi_llama_exps(row, row, sums->max);
-        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
-    }
-    return false;
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
@@ -9455,7 +9563,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
-    const float *e = sampi_llama_e(row);
+    const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
     if (!row->by_order) {
@@ -9529,78 +9637,82 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
-   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
-   is not known. */
-static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+/* dist, the last of a chain, over an array: p stays as it is. */
+static void sampi_llama_dist_array(sampi_row *row, double u)
 {
-    const samp_token_data_array *cur = &row->cur;
-    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
-    float x[SAMPI_TILE];
-    double m = 0.0, w = 0.0, over = 0.0;
-    size_t ties = 0, n;
-    for (size_t at = 0; at < row->n; at += n) {
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        for (size_t i = 0; i < n; i++) {
-            float p = e[at + i] / sums->sum;
-            x[i] = p < least ? 0.0f : sampi_llama_share(p);
-        }
-        ties += row->k->rise(x, n, entropy, &m, &w);
+    samp_token_data_array *cur = &row->cur;
+    sampi_row all = *row;
+    size_t i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
+    sampi_set_tokens(&all, row->work->x, NULL, cur->size);
+    all.by_order = false;
+    (void)sampi_scan(&all);
+    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    if (!found) {
+        double sum = sampi_llama_exps(&all, &all, all.top);
+        found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
-        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
-    }
-    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+    if (found)
+        cur->selected = (int64_t)i;
+    else
+        sampi_llama_choose(cur, u);
 }
 
-/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
-static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+/* The entropy of a row whose head is in row->cur, with p, and in order. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    sampi_row by_score = *row;
+    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
+}
+
+/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                float entropy, float floor)
+{
     samp_token_data_array *cur = &row->cur;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    if (!sampi_is_full(row)) return SAMPI_DECLINED;
-    sampi_llama_array(row, true);
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    float entropy = sampi_llama_entropy(cur);
-    for (size_t i = 0; i < row->n; i++) {
-        id[i] = cur->data[i].id;
-        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
-    }
-    sampi_set_tokens(&by_score, x, id, row->n);
-    *cur = sampi_sorted_array(&by_score);
-    for (size_t i = 0; i < row->n; i++) {
-        samp_token_data *d = &cur->data[i];
-        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
-        d->p = sampi_llama_p(&sums, d->logit);
+    const float *e = row->work->logits;
+    sampi_row part = *row;
+    bool as_given = row->x && row->n_change == 0;
+    (void)sampi_llama_exps(row, row, sums->max);
+    sampi_gather(&part, floor);
+    for (size_t i = 0; i < part.n; i++)
+        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    *cur = sampi_sorted_array(&part);
+    for (size_t i = 0, end = 0; i < part.n; i = end) {
+        const float score = cur->data[i].logit;
+        for (; end < part.n && cur->data[end].logit == score; end++) {
+            samp_token_data *d = &cur->data[end];
+            d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
+            d->p = e[d->id] / sums->sum;
+        }
+        sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    return SAMP_OK;
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. */
+   entropy, less typical too. If that is not enough, from more tokens, or all. */
 static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        size_t size = cur->size;
-        if (size > row->n / 4) break;
-        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
-        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t size = cur->size;
+    for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+    if (last > 0.0f && -logf(last) > entropy) {
         sampi_llama_sort_by_score(cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
-    return sampi_llama_typical_of_all(row, s);
+    float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
+        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    return SAMP_OK;
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
@@ -9638,12 +9750,12 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
 static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -9654,7 +9766,7 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         sampi_set_tokens(&adapted, e, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(row->k, e, row->n, 0.0f);
+        sum = sampi_add(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
@@ -9728,9 +9840,12 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
     else
         sampi_keep_first(&part, keep < row->n ? keep : row->n);
     double total = sampi_llama_exps(row, &part, sums.max);
-    size_t n = part.n;
+    float *e = row->work->logits; /* gathering the head takes the part's place */
+    memcpy(e, part.x, part.n * sizeof *e);
+    sampi_set_tokens(&part, e, NULL, part.n);
     sampi_llama_head(row, 512);
-    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    if (row->cur.size > part.n) return SAMPI_DECLINED;
+    sampi_llama_total(row, &part, &sums);
     return sampi_llama_mirostat_draw(row, s, &sums, total);
 }
 
@@ -9987,7 +10102,14 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     }
     errno = before; /* libm's functions set it on underflow */
     if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data) {
+    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
+        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
+        if (!status) status = sampi_check(&row->cur);
+        if (!status) {
+            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+            status = sampi_accept_selected(job, &row->cur, token);
+        }
+    } else if (!status && row->cur.data) {
         status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
     } else if (!status) {
         *token = row->token;
@@ -10059,7 +10181,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, n * sizeof(float));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
