@@ -1078,6 +1078,30 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
+/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
+   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+     tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
+     words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
+     patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
+              the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
+              none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
+              ways to match, the first that backtracking finds counts.
+     Replay   what the text has from there on is accepted at once. If the grammar does not allow it, the token is
+              SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws another one).
+     State    the tokens since the making or samp_reset, which waits again.
+     Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
+              "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
+     Cost     while it waits, some ten nanoseconds a byte; the text is gone through once, at the trigger.
+     Source   llama.cpp's lazy grammars.
+   samp_grammar_is_awaiting -- 1: it waits for its trigger; 0: not, or no more; or a status. */
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens);
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens);
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
+
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
    how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
    first, and made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL,
@@ -12813,6 +12837,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
+     triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
                   what a walk over the trie found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
@@ -12841,12 +12866,19 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,     /* a, then b */
     SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
     SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
     SAMPI_NODE_AND,     /* what both a and b match */
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
     SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
 } sampi_node_kind;
+
+/* What a GROUP is for, if not a number: the group's, from 0. */
+enum {
+    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
+    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+};
 
 /* What is known of a node. */
 enum {
@@ -12999,7 +13031,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
     int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
-    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_NOT) {
+    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
         int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
         if (other > depth) depth = other;
     }
@@ -13464,7 +13496,9 @@ typedef struct sampi_reader {
     sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
     int32_t depth;               /* of parentheses */
     uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
+    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
+    int32_t n_groups; /* with numbers for as many as these */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* parentheses in one another */
@@ -13996,11 +14030,19 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
 }
 
+/* n as a group, if that matters. */
+static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
+{
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
+}
+
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
 
 static sampi_node sampi_regex_group(sampi_reader *r)
 {
     const char *start = r->at++;
+    int32_t group = SAMPI_GROUP_NONE;
     if (++r->depth > SAMPI_MAX_NESTING)
         return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     if (r->at[0] == '?') {
@@ -14010,13 +14052,16 @@ static sampi_node sampi_regex_group(sampi_reader *r)
         r->at += 2;
         if (named)
             while (*r->at && *r->at++ != '>') continue;
+        if (named) group = r->n_groups++;
+    } else {
+        group = r->n_groups++;
     }
     sampi_node n = sampi_regex_alternatives(r);
     if (n < 0) return n;
     if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
-    return n;
+    return sampi_regex_way(r, n, group);
 }
 
 /* One thing that may be repeated. */
@@ -14079,8 +14124,10 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
         } else {
             r->at++;
         }
-        r->at += *r->at == '?'; /* lazy or not, the texts are the same */
         n = sampi_tree_repeat(r->tree, n, least, most);
+        if (*r->at != '?') continue;
+        r->at++; /* lazy or not, the texts are the same */
+        if (least != most) n = sampi_regex_way(r, n, SAMPI_GROUP_LAZY);
     }
     return n;
 }
@@ -14091,7 +14138,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     for (;;) {
         char c = *r->at;
         if (r->at == r->end || c == ')' || c == '|') {
-            sampi_node n = sampi_read_join(r, first_part, true);
+            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
             if (sampi_read_part(r, n) < 0) return r->error->status;
             if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
             first_part = r->parts.n;
@@ -14143,25 +14190,32 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
     }
 }
 
-/* A regular expression, [n] bytes with a 0 behind them: the texts that match it as a whole, or with `search` those in
-   which it occurs. `chars` writes a class of code points (sampi_tree_class does, as UTF-8). A status, and *error, if it
-   is none; SAMP_E_UNSUPPORTED if it is not regular. */
+/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
+   ways. A status, and *error, if it is none. */
+static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(error, 0, sizeof *error);
+    r->text = r->at = text;
+    r->end = text + n;
+    r->error = error;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    sampi_node all = sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r->parts);
+    return all;
+}
+
+/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
+   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
 {
     sampi_reader r;
     memset(&r, 0, sizeof r);
-    memset(error, 0, sizeof *error);
     r.tree = t;
-    r.text = r.at = text;
-    r.end = text + n;
-    r.error = error;
     r.chars = chars;
-    if (n > SAMPI_MAX_REGEX) return sampi_expected(&r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
-    sampi_node all = sampi_regex_alternatives(&r);
-    if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
-    sampi_vec_free(&r.parts);
+    sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all < 0) return all;
     sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
@@ -14510,6 +14564,332 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
     SAMP_FREE(index);
 }
 
+/* ---- triggers ----
+   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
+   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
+   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+
+   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
+   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
+   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+
+typedef enum sampi_op_kind {
+    SAMPI_OP_BYTE,  /* the byte a */
+    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
+    SAMPI_OP_NEVER, /* nothing */
+    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
+    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
+    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_MATCH
+} sampi_op_kind;
+typedef struct sampi_op {
+    int32_t kind, a, b;
+} sampi_op;
+
+/* An expression: its first operation, and whether it is to match the whole text first. */
+typedef struct sampi_program {
+    int32_t first, whole;
+} sampi_program;
+
+#define SAMPI_MAX_OPS    (1 << 16)
+#define SAMPI_MAX_GROUPS 64
+
+typedef struct sampi_lazy {
+    sampi_vec ops;      /* sampi_op: all programs */
+    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec programs; /* sampi_program */
+    sampi_vec tokens;   /* samp_token: they end the wait too */
+    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
+                           is under way, for what was and for what is to be done, and the round of each operation */
+    int32_t n_live;
+    uint32_t round;
+    bool is_lazy, waiting, found; /* found: there is a match */
+} sampi_lazy;
+
+/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
+   else UTF-8 of those that it has. */
+static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    uint8_t bits[32];
+    uint32_t next = 0x80; /* the first one above that it has not */
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i][0] <= next && ranges[i][1] >= next) {
+            next = ranges[i][1] + 1;
+            i = (size_t)-1;
+        }
+    bool all = negated || next > 0x10ffff;
+    memset(bits, 0, 16);
+    memset(bits + 16, all ? 0xff : 0, 16);
+    for (uint32_t c = 0; c < 0x80; c++) {
+        bool in = negated;
+        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
+        bits[c / 8] |= (uint8_t)(in << c % 8);
+    }
+    sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+    for (size_t i = 0; i < n && !all; i++)
+        if (ranges[i][1] >= 0x80)
+            node = sampi_tree_alt(
+                t, sampi_tree_code_points(t, ranges[i][0] < 0x80 ? 0x80 : ranges[i][0], ranges[i][1]), node);
+    return node;
+}
+
+/* Append an operation; its number, or a status. */
+static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
+{
+    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
+    if (!op) return z->ops.n < SAMPI_MAX_OPS ? SAMP_E_NOMEM : SAMP_E_RANGE;
+    op->kind = kind;
+    op->a = a;
+    op->b = b;
+    return z->ops.n - 1;
+}
+
+/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+{
+    sampi_op *op = (sampi_op *)z->ops.data + at;
+    if (first) op->a = z->ops.n;
+    if (second) op->b = z->ops.n;
+}
+
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
+
+/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
+{
+    int status = SAMP_OK;
+    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_emit(z, t, e->a);
+    int32_t before = z->ops.n, most = e->c < 0 ? e->b + 1 : e->c;
+    for (int32_t i = e->b; i < most && !status; i++) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, !lazy, lazy);
+        status = sampi_emit(z, t, e->a);
+        int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
+        if (back < 0) status = back;
+    }
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+        sampi_op *op = (sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
+        if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
+    }
+    return status;
+}
+
+/* First a, then what it has behind |, and so on. */
+static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, true, false);
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+        if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
+        if (out < -1) status = out;
+        if (!status) sampi_emit_here(z, split, false, true);
+    }
+    if (!status) status = sampi_emit(z, t, n);
+    while (out >= 0 && !status) {
+        int32_t before = ((const sampi_op *)z->ops.data)[out].b;
+        sampi_emit_here(z, out, true, true);
+        out = before;
+    }
+    return status;
+}
+
+/* The operations of a node. */
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t at = 0;
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_at(t, n)->b)
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+    if (status) return status;
+    const sampi_expr *e = sampi_at(t, n);
+    const uint8_t *bytes = sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMP_OK;
+        case SAMPI_NODE_ALT: return sampi_emit_alternatives(z, t, n);
+        case SAMPI_NODE_REPEAT: return sampi_emit_repeat(z, t, e, false);
+        case SAMPI_NODE_TEXT:
+            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
+            break;
+        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
+            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
+            at = sampi_emit_op(z, kind, e->a, 0);
+            break;
+        }
+        case SAMPI_NODE_GROUP:
+            if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
+            if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
+            if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
+            if (at >= 0) status = sampi_emit(z, t, e->a);
+            if (at >= 0 && !status && e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
+            break;
+        default: at = sampi_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
+    }
+    return at < 0 ? at : status;
+}
+
+/* One more program: the texts of a node. */
+static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
+{
+    if (n < 0) return n;
+    sampi_program *p = (sampi_program *)sampi_vec_add(&z->programs, sizeof *p, 1);
+    if (!p) return SAMP_E_NOMEM;
+    p->first = z->ops.n;
+    p->whole = whole;
+    int status = sampi_emit(z, t, n);
+    int32_t last = status ? status : sampi_emit_op(z, SAMPI_OP_MATCH, 0, 0);
+    return last < 0 ? last : SAMP_OK;
+}
+
+/* Words become one program, patterns one each. */
+static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
+{
+    sampi_node words = SAMPI_NEVER;
+    int status = n && !texts ? SAMP_E_NULL : SAMP_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (!texts[i]) status = SAMP_E_NULL;
+    for (size_t i = n; i-- > 0 && !status && !patterns;)
+        words = sampi_tree_alt(t, sampi_tree_text(t, texts[i], strlen(texts[i])), words);
+    if (!status && !patterns && n)
+        status = sampi_lazy_program(z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0),
+                                    false);
+    for (size_t i = 0; i < n && !status && patterns; i++) {
+        samp_grammar_error error;
+        sampi_reader r;
+        memset(&r, 0, sizeof r);
+        r.tree = t;
+        r.chars = sampi_trigger_class;
+        r.ways = true;
+        size_t length = strlen(texts[i]);
+        sampi_node node = sampi_regex_read(&r, texts[i], length, &error);
+        status = sampi_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
+    }
+    return status;
+}
+
+/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    for (;;) {
+        const sampi_op *op = &ops[at];
+        bool on = false;
+        if (round[at] != z->round) {
+            round[at] = z->round;
+            if (op->kind == SAMPI_OP_MATCH) z->found = true;
+            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
+            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
+                 (op->kind == SAMPI_OP_END && end);
+            if (!on) list[(*n)++] = at;
+        }
+        if (!on && n_todo == 0) return;
+        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+    }
+}
+
+/* A match may begin at the text's end. */
+static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+{
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+}
+
+/* To the beginning of a text. */
+static void sampi_lazy_reset(sampi_lazy *z)
+{
+    z->waiting = z->is_lazy;
+    z->found = false;
+    z->n_live = 0;
+    z->round++;
+    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+}
+
+/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    size_t n_ops = (size_t)z->ops.n;
+    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    for (size_t i = 0; i < n; i++) {
+        z->round++;
+        n_next = 0;
+        for (int32_t k = 0; k < z->n_live; k++) {
+            const sampi_op *op = &ops[live[k]];
+            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
+                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
+                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+        }
+        sampi_lazy_enter(z, next, &n_next, false);
+        z->n_live = n_next;
+        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
+    }
+    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    z->round++;
+    n_next = 0;
+    for (int32_t k = 0; k < z->n_live; k++)
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+    bool found = z->found;
+    z->found = inside;
+    return found;
+}
+
+/* Keep what there is before a token, and take it back. */
+static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
+{
+    *n = z->n_live;
+    *found = z->found;
+    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+}
+static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
+{
+    z->n_live = n;
+    z->found = found;
+    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+}
+
+/* An array of its own for each: clones. */
+static void sampi_lazy_free(sampi_lazy *z)
+{
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+}
+
+/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
+                           const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
+{
+    sampi_tree tree;
+    int status = sampi_tree_init(&tree);
+    *field = patterns ? "trigger_patterns" : "trigger_words";
+    if (!status) status = sampi_lazy_read(z, &tree, texts, n_texts, patterns);
+    z->pool = tree.pool;
+    memset(&tree.pool, 0, sizeof tree.pool);
+    sampi_tree_free(&tree);
+    if (status) return status;
+    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !places) return SAMP_E_NOMEM;
+    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    *field = "trigger_tokens";
+    for (size_t i = 0; i < n; i++) {
+        if (!tokens) return SAMP_E_NULL;
+        if (tokens[i] < 0 || tokens[i] >= n_vocab) return SAMP_E_RANGE;
+        samp_token *token = (samp_token *)sampi_vec_add(&z->tokens, sizeof *token, 1);
+        if (!token) return SAMP_E_NOMEM;
+        *token = tokens[i];
+    }
+    z->is_lazy = true;
+    return SAMP_OK;
+}
+
 /* ---- the matcher ----
    Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
 
@@ -14603,6 +14983,7 @@ typedef struct sampi_matcher {
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
+    sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
     sampi_memo *memo;    /* [SAMPI_MEMO] */
@@ -15417,7 +15798,11 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     sampi_level here = sampi_mark(m);
-    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
+    if (m->lazy.waiting) {
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
     m->budget = m->max_steps / 8;
     sampi_mask_items(m, bits);
     if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
@@ -15649,15 +16034,177 @@ static int sampi_matcher_begin(sampi_matcher *m)
     return m->status;
 }
 
-/* What a token leads to: items from the returned number on; none: it is not allowed. Nothing is kept yet. */
-static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token)
+/* ---- waiting: a lazy grammar before its trigger ---- */
+
+/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
+   place that group ~op had before. */
+typedef struct sampi_way {
+    int32_t op, at;
+} sampi_way;
+
+/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
+   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
+   once at a place. */
+static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
+                             uint8_t *tried, int32_t *slots)
+{
+    const sampi_lazy *z = &m->lazy;
+    sampi_vec ways;
+    memset(&ways, 0, sizeof ways);
+    memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
+    bool matched = false;
+    for (int32_t at_op = first; !matched && sampi_step(m);) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
+        size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
+        bool on = !(tried[bit / 8] >> bit % 8 & 1);
+        sampi_way later = { op->b, at };
+        tried[bit / 8] |= (uint8_t)(1u << bit % 8);
+        switch (on ? op->kind : SAMPI_OP_NEVER) {
+            case SAMPI_OP_BYTE: on = at < n && text[at++] == op->a; break;
+            case SAMPI_OP_SET:
+                on = at < n && (((const uint8_t *)z->pool.data)[op->a + text[at] / 8] >> text[at] % 8 & 1);
+                at++;
+                break;
+            case SAMPI_OP_BEGIN: on = at == 0; break;
+            case SAMPI_OP_END: on = at == n; break;
+            case SAMPI_OP_MATCH: matched = on = !whole || at == n; break;
+            case SAMPI_OP_SAVE: later.op = ~op->a, later.at = slots[op->a], slots[op->a] = at; break;
+            default: on = on && op->kind == SAMPI_OP_SPLIT; break;
+        }
+        if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
+            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            if (way) *way = later;
+        }
+        at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
+        while (!on && ways.n > 0) {
+            sampi_way way = ((const sampi_way *)ways.data)[--ways.n];
+            on = way.op >= 0;
+            if (!on) slots[~way.op] = way.at;
+            at_op = way.op;
+            at = way.at;
+        }
+        if (!on) break;
+    }
+    sampi_vec_free(&ways);
+    return matched && !m->status;
+}
+
+/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
+{
+    int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
+    size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
+    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
+    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+        memset(tried, 0, n_tried);
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+            if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
+    }
+    SAMP_FREE(tried);
+    for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
+        if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
+    return start;
+}
+
+static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
+/* Where the grammar begins in the text of all tokens so far, or -1. */
+static int32_t sampi_lazy_start(sampi_matcher *m)
+{
+    sampi_vec text;
+    size_t n;
+    memset(&text, 0, sizeof text);
+    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+        const uint8_t *bytes = sampi_piece(m, i, &n);
+        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        if (room) memcpy(room, bytes, n);
+    }
+    int32_t start = -1;
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+        start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
+                                text.n);
+    sampi_vec_free(&text);
+    return start;
+}
+
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
+
+/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+{
+    for (; i < m->history.n && !m->status; i++, skip = 0) {
+        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        if (m->items.n <= first) return false;
+        sampi_settle_items(m, first);
+    }
+    return !m->status;
+}
+
+/* The same from the text's byte `start` on. */
+static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+{
+    size_t n, before = 0;
+    int32_t i = 0;
+    for (; i < m->history.n; i++, before += n) {
+        sampi_piece(m, i, &n);
+        if (before + n > (size_t)start) break;
+    }
+    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+}
+
+/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
+   changed then, as after all errors. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+{
+    sampi_lazy *z = &m->lazy;
+    size_t n;
+    int32_t n_live;
+    bool found, allowed = true, named = false;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
+    sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    sampi_lazy_keep(z, &n_live, &found);
+    if (kept) *kept = token;
+    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
+    if (kept && !m->status) {
+        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
+        if (!z->waiting) {
+            int32_t start = named ? 0 : sampi_lazy_start(m);
+            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
+        }
+    }
+    if (m->status || !allowed) {
+        if (kept) m->history.n--;
+        z->waiting = true;
+        sampi_lazy_undo(z, n_live, found);
+        sampi_drop(m, before);
+        m->n_now = items.n;
+        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    }
+    sampi_vec_free(&items);
+    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* ---- the matcher as a whole ---- */
+
+/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
+   is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
     const samp_vocab *vocab = m->index->vocab;
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes, n) : m->n_now;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -15671,9 +16218,10 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
     if (status) return status;
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
-    int32_t first = sampi_matcher_try(m, token);
+    int32_t first = sampi_matcher_try(m, token, 0);
     samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
     if (m->status || !kept) {
         sampi_drop(m, before);
@@ -15688,10 +16236,10 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status ? status : 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
-    bool allowed = sampi_matcher_try(m, token) < m->items.n;
+    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
     sampi_drop(m, before);
     return m->status ? m->status : allowed;
 }
@@ -15702,6 +16250,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->status = SAMP_OK;
     m->budget = m->max_steps;
     m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    sampi_lazy_reset(&m->lazy);
     m->frames.n = 1;
     m->live = 1;
     sampi_begin_step(m);
@@ -15719,6 +16268,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
                          &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
@@ -15799,6 +16349,12 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
     m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->lazy = from->lazy;
+    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
+    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
+    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
+    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
+    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
     if (!m->status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -15823,6 +16379,7 @@ static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matc
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
     bool any = false;
@@ -15861,12 +16418,15 @@ static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
     return copy;
 }
 
-SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+/* With the triggers of a lazy grammar, which are used up, or NULL. */
+static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (m && lazy) m->lazy = *lazy;
+    if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
     sampi_require(&t, !status, status, "grammar");
@@ -15877,6 +16437,42 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
     samp_sampler *s = sampi_new(&t);
     if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
     return s;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    return sampi_grammar_init(index, grammar, NULL);
+}
+
+static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                             const char *const *texts, size_t n_texts, bool patterns,
+                                             const samp_token *tokens, size_t n_tokens)
+{
+    sampi_lazy lazy;
+    const char *field = NULL;
+    memset(&lazy, 0, sizeof lazy);
+    if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
+    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    if (!status) return sampi_grammar_init(index, grammar, &lazy);
+    sampi_lazy_free(&lazy);
+    if (status == SAMP_E_NOMEM) return NULL;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, false, status, field);
+    return sampi_new(&t);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, words, n_words, false, tokens, n_tokens);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
 /* The matcher of a sampler, or NULL and why not. */
@@ -15912,7 +16508,14 @@ SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
     const sampi_matcher *m = sampi_matcher_of(s, &status);
-    return m ? sampi_matcher_ends(m) : status;
+    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+}
+
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? m->lazy.waiting : status;
 }
 
 /* The only byte that the items [from, to) go on with, or -1. */
@@ -15939,7 +16542,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (!status) status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status;
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
@@ -15965,15 +16568,19 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     samp_token token = samp_draw(chain, logits, n_vocab);
     int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
     if (allowed < 0) return allowed;
-    if (!allowed) {
-        status = samp_grammar_mask(grammar, m->bits);
-        if (!status && n_vocab > m->index->n_vocab) status = SAMP_E_RANGE;
-        if (status) return status;
-        token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
+    while (!status && token >= 0) {
+        if (!allowed && n_vocab > m->index->n_vocab) return SAMP_E_RANGE;
+        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+        if (token >= 0) status = samp_accept(grammar, token);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
+        if (allowed)
+            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
+        allowed = false;
+        status = SAMP_OK;
     }
-    if (token < 0) return token;
-    status = samp_accept(grammar, token);
-    if (!status) status = samp_accept(chain, token);
+    if (!status && token >= 0) status = samp_accept(chain, token);
     return status ? status : token;
 }
 
@@ -16000,6 +16607,7 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
     int status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
@@ -16007,7 +16615,7 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -16020,6 +16628,14 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
         sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     }
+    const sampi_lazy *z = &m->lazy;
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
+        sampi_mix(hash, (uint64_t)op->b);
+    }
+    for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
+    if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
 /* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
