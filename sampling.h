@@ -1704,8 +1704,8 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Of the bits of `words` words, an even number: 0 none is set, 1 some, 2 all. Masks are mostly alike over long
-   stretches. */
+/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
+   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -3452,7 +3452,8 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* How many a cut may keep: masked candidates don't count for min_keep, k or ln n. */
+/* The candidates that are not masked: for top_k, the cuts' min_keep and mirostat (ln n) only these are there. A pass of
+   its own, for who needs no sum. In >>llama masked ones count, as they do in llama.cpp. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -6708,7 +6709,8 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* value NULL: the default, as samp_default_params has it. */
+/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
+   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -8182,8 +8184,8 @@ static int sampi_range_of(sampi_row *row, sampi_range *range)
     return SAMP_OK;
 }
 
-/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. A double holds no
-   exact Z above 2^53, so an exact one has a place of its own. */
+/* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
+   exact one has a place of its own. The cast rounds down, so the upper bound is one more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -10239,7 +10241,9 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
     return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
-/* The definition of a token: the array of all candidates, through the samplers one by one. */
+/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
+   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
+   had not. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
@@ -10807,7 +10811,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does it want tokens, but has no list to write them to? */
+/* Does the set want tokens, but has no list to write them to? Then SAMP_E_NULL, before the samplers move on. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
 /* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
@@ -11676,8 +11680,8 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
    to. So any number of moves costs one rotation in the end.
 
-   It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
-   sampi_checksum only. */
+   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_pow, sampi_round,
+   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
 #ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
@@ -12532,7 +12536,7 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
-   of both layouts, and sampi_kv_copy does for saving and loading. */
+   of both layouts, and sampi_kv_copy is enough for saving and for loading. When loading, data is only read. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -13227,22 +13231,23 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi, but no surrogates: they have no UTF-8. */
+/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
+   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
-        uint32_t lo, hi, mark;
+        uint32_t lo, hi, lead;
         int n_tail;
-    } length[] = { { 0, 0x7f, 0, 0 },
+    } coded[] = { { 0, 0x7f, 0, 0 },
                    { 0x80, 0x7ff, 0xc0, 1 },
                    { 0x800, 0xd7ff, 0xe0, 2 },
                    { 0xe000, 0xffff, 0xe0, 2 },
                    { 0x10000, 0x10ffff, 0xf0, 3 } };
     sampi_node node = SAMPI_NEVER;
-    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
-        uint32_t from = lo > length[i].lo ? lo : length[i].lo, to = hi < length[i].hi ? hi : length[i].hi;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+        uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
         if (from <= to)
-            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, length[i].n_tail, length[i].mark));
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, coded[i].n_tail, coded[i].lead));
     }
     return node;
 }
@@ -13312,7 +13317,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Give a rule its body; a rule may be told before and get its body later. SAMP_OK, or the error that it is given. */
+/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
+   arguments is. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -13767,7 +13773,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* A name, which stands for a rule, or a status. */
+/* The number of the rule whose name is read, a new one if no rule has it; or a status. New ones count for llama.cpp's
+   limit of what repetitions make (n_symbols). */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -15524,7 +15531,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->status ? 0 : m->items.n - first;
 }
 
-/* Drop the items, frames and edges behind a level. */
+/* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n };
@@ -16654,13 +16661,6 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
-/* The user's own flags again. */
-#if defined(__clang__) || defined(_MSC_VER)
-#pragma float_control(pop)
-#endif
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /* ==================================================================================================== >>json
    A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
@@ -16909,6 +16909,7 @@ static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
         sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
 }
 
+/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -17144,7 +17145,7 @@ typedef struct sampi_schema {
     sampi_tree *tree;
     int status;                     /* the first error: what comes after it does nothing */
     bool in_order;                  /* members come in the schema's order */
-    int draft;                      /* 4, 6, 7, or 2020 */
+    int draft;                      /* 4 to 7; 8: 2019 and later */
     int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
     uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
     sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
@@ -17680,7 +17681,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings of one number: any number of zeros at the end of its fraction. */
+/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
+   fraction, 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -17809,6 +17811,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
+/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
 static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
 {
     for (int32_t i = 0; i < list.n; i++)
@@ -18067,6 +18070,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
+/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -18415,8 +18419,6 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
     return types;
 }
 
-/* What remains of a goal for arrays or objects: see sampi_expand. */
-static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type);
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
 /* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
@@ -18569,7 +18571,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* One way: a literal more, or an atom more (kind >= 0), beside what is to do. */
+/* One way: a literal more, beside what is to do. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -18910,6 +18912,8 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
+/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
+   The atoms of a search around this one stay as they are. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -19686,6 +19690,13 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */
 
 /* MIT License
