@@ -178,6 +178,8 @@ static size_t state_of(const samp_sampler *s, unsigned char *bytes)
     return size;
 }
 
+static int n_awaiting[2]; /* grammars that had their trigger, and others */
+
 /* What saved states leave out, because it can be made again. */
 static void check_derived(const sampi_sampler *a, const sampi_sampler *b)
 {
@@ -197,6 +199,8 @@ static void check_derived(const sampi_sampler *a, const sampi_sampler *b)
         assert_ok(samp_grammar_mask((samp_sampler *)(uintptr_t)a, x));
         assert_ok(samp_grammar_mask((samp_sampler *)(uintptr_t)b, y));
         assert_num(x[0], y[0]);
+        assert_num(samp_grammar_is_awaiting(&a->base), samp_grammar_is_awaiting(&b->base));
+        n_awaiting[samp_grammar_is_awaiting(&a->base)]++;
     }
 }
 
@@ -271,6 +275,16 @@ static void forget(walk *w, source *s)
     begin_walk(w);
 }
 
+/* Some wait for words that span tokens, or for a token. */
+static samp_sampler *make_grammar(source *s)
+{
+    static const char *const trigger[2][2] = { { "{\"a", "[[" }, { "[1", "true" } };
+    static const samp_token token = 8; /* 1 */
+    size_t i = below(s, 2);
+    if (percent(s, 50)) return samp_init_grammar(vocab_index, grammar[i]);
+    return samp_init_grammar_lazy(vocab_index, grammar[i], trigger[i], 1 + below(s, 2), &token, i && percent(s, 50));
+}
+
 static samp_sampler *make_walker(source *s, uint64_t number)
 {
     for (;;) {
@@ -283,8 +297,7 @@ static samp_sampler *make_walker(source *s, uint64_t number)
         else
             made = chain_of(make_kind(s, kind, N), chain_of(make_xtc(s, N), make_kind(s, kind, N), NULL),
                             make_kind(s, make_selector(s), N));
-        if (kind == N_KINDS)
-            made = chain_of(samp_init_grammar(vocab_index, grammar[below(s, 2)]), made, samp_init_dist(choose(s, 1)));
+        if (kind == N_KINDS) made = chain_of(make_grammar(s), made, samp_init_dist(choose(s, 1)));
         if (number % 7 == 2) samp_set_rng(made, SAMP_RNG_MT19937);
         if (!samp_status(made, NULL) && samp_state_size(made)) return made;
         samp_free(made);
@@ -333,6 +346,7 @@ static void test_walks(void **state)
     (void)state;
     uint64_t n = cases(100000, 300);
     for (uint64_t i = 0; i < n; i++) random_walk(i);
+    assert_true(n < 2000 || (n_awaiting[0] > 30 && n_awaiting[1] > 3));
     print_message("%llu walks\n", (unsigned long long)n);
 }
 
@@ -614,6 +628,33 @@ static void test_grammar_ends(void **state)
     samp_free(s);
 }
 
+/* Back over the trigger a lazy grammar waits again, with what its expressions had read. */
+static void test_grammar_waits_again(void **state)
+{
+    (void)state;
+    static const char *const trigger[] = { "{\"a" };
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, grammar[0], trigger, 1, NULL, 0);
+    assert_ok(samp_accept(s, 8));
+    assert_ok(samp_accept(s, 0)); /* 1{ */
+    for (int round = 0; round < 2; round++) {
+        assert_num(samp_grammar_is_awaiting(s), 1);
+        assert_ok(samp_accept(s, 7)); /* "a": */
+        assert_num(samp_grammar_is_awaiting(s), 0);
+        assert_status(samp_accept(s, 3), SAMP_E_RANGE);
+        assert_ok(samp_accept(s, 8));
+        assert_ok(samp_rollback(s, 2));
+        assert_num(samp_grammar_is_awaiting(s), 1);
+        assert_ok(samp_accept(s, 3));
+        assert_ok(samp_rollback(s, 1));
+    }
+    assert_ok(samp_rollback(s, 1));
+    assert_ok(samp_accept(s, 7));
+    assert_num(samp_grammar_is_awaiting(s), 1); /* for there is no brace before it now */
+    assert_ok(samp_rollback(s, 2));
+    assert_status(samp_rollback(s, 1), SAMP_E_RANGE);
+    samp_free(s);
+}
+
 /* Frames and states are swept, and the places before the last tokens are good all the same. */
 static void test_grammar_is_swept(void **state)
 {
@@ -745,12 +786,19 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_kind),       cmocka_unit_test(test_walks),
-        cmocka_unit_test(test_mt_goes_back),     cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_forgets),          cmocka_unit_test(test_draws),
-        cmocka_unit_test(test_verify_by_ratio),  cmocka_unit_test(test_custom),
-        cmocka_unit_test(test_grammar),          cmocka_unit_test(test_grammar_ends),
-        cmocka_unit_test(test_grammar_is_swept), cmocka_unit_test(test_no_allocation),
+        cmocka_unit_test(test_every_kind),
+        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_mt_goes_back),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_forgets),
+        cmocka_unit_test(test_draws),
+        cmocka_unit_test(test_verify_by_ratio),
+        cmocka_unit_test(test_custom),
+        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_grammar_ends),
+        cmocka_unit_test(test_grammar_waits_again),
+        cmocka_unit_test(test_grammar_is_swept),
+        cmocka_unit_test(test_no_allocation),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("rollback", tests, make_grammars, free_grammars);
