@@ -407,7 +407,7 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
               logits; greedy leaves them all. They cost three more passes over the row.
      Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
-              chains of the batch get theirs. Nothing else.
+              chains of the batch get theirs; and for each chain's first token, what samp_rollback needs. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
