@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar test_schema
+INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -76,7 +76,7 @@ endef
 
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema: CFLAGS := -O1
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))

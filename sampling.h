@@ -43,7 +43,8 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
-       >>chain  >>fast  >>sample  >>apply                              applying them: samp_sample, samp_apply
+       >>rollback  >>chain  >>fast  >>sample  >>apply                  applying them: samp_sample, samp_apply; and
+                                                                       taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
@@ -57,8 +58,9 @@
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
-                                   samp_reserve, and the first samp_sample of a size, or samp_apply of more than
-                                   256 candidates, where nobody called that
+                                   samp_set_rollback, samp_reserve, and where nobody called that, the first
+                                   samp_sample of a size, samp_apply of more than 256 candidates, and the first token
+                                   that a sampler with a state draws or accepts (see samp_rollback)
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
@@ -205,7 +207,8 @@ struct samp_gpu_data;
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
    apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
-   candidates than before or another data is SAMP_E_RANGE.
+   candidates than before or another data is SAMP_E_RANGE. rollback leads back to where the sampler was before the last
+   n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -216,6 +219,7 @@ typedef struct samp_sampler_i {
     samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
     void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
     int           (*apply_gpu)(samp_sampler *, struct samp_gpu_data *); /* apply on a device: see sampling_gpu.h */
+    int           (*rollback)(samp_sampler *, int32_t n);           /* n tokens were not chosen: see samp_rollback */
 } samp_sampler_i;
 /* clang-format on */
 
@@ -573,6 +577,29 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
+     State    of s and all its members (position, mt19937, windows, mu, averages, samp_prev): what it was before the
+              draw that gave the first of these tokens; before its samp_accept, if nothing was drawn since the token
+              before it. Draws that no token was accepted behind are taken back too, with n = 0 only these. samp_perf's
+              counts stay.
+     Tokens   each samp_accept that succeeds is one, of a prompt too, and each token of samp_sample, of a batch, of
+              samp_verify. Of samp_grammar_sample chain and grammar have one each.
+     Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
+              by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
+              clone has what its original has; a saved state has none. Members keep none, their chain does.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
+              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
+              custom samplers before the one that refused.
+     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
+     kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
+     Memory   for each token 12 bytes, and in a chain with it 4 for penalties, dry's 12, adaptive_p's 16, 4 for each
+              mirostat, each chain and each mt19937; grammars' more. It is taken here, by samp_reserve, or with the
+              first token; if there is none left then, nothing is kept. What has no state needs none. */
+SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
@@ -1291,13 +1318,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
+   would put into each of its callers. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_CALLED __attribute__((noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
+#define SAMPI_CALLED
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1403,11 +1433,11 @@ static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint3
 typedef struct sampi_mt {
     uint32_t state[624];
     uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what undoing a draw needs */
+    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
 } sampi_mt;
 
 /* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
-static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
+static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
     for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
@@ -1431,6 +1461,25 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     y ^= (y << 7) & 0x9D2C5680u;
     y ^= (y << 15) & 0xEFC60000u;
     return y ^ (y >> 18);
+}
+
+/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
+   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
+   the seed again, of whose first word one bit only is used. */
+static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
+{
+    uint64_t blocks = (drawn + 623) / 624;
+    if (drawn == mt->drawn) return;
+    for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
+        for (uint32_t i = 625, y = 0; i-- > 0;) {
+            uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
+            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
+            if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
+            y = before;
+        }
+    if (blocks == 0) sampi_mt_seed(mt, seed);
+    mt->next = (uint32_t)(drawn + 624 - 624 * blocks);
+    mt->drawn = drawn;
 }
 
 /* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
@@ -3575,8 +3624,9 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
 
 typedef struct sampi_sampler sampi_sampler;
 
-typedef struct sampi_row sampi_row; /* >>fast */
-typedef struct sampi_io sampi_io;   /* >>state */
+typedef struct sampi_row sampi_row;       /* >>fast */
+typedef struct sampi_io sampi_io;         /* >>state */
+typedef struct sampi_record sampi_record; /* >>rollback */
 
 /* ---- the table of samplers ----
 
@@ -3698,7 +3748,9 @@ enum {
      reset      the state as new: when a sampler is made, and by samp_reset
      state      the state to bytes, or back (>>state)
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
-                only the chain's samp_prev tells what was accepted */
+                only the chain's samp_prev tells what was accepted
+     past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
+                (>>rollback); called if the sampler is on */
 typedef struct sampi_hooks {
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
@@ -3707,6 +3759,7 @@ typedef struct sampi_hooks {
     void (*reset)(sampi_sampler *);
     void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
+    void (*past)(sampi_sampler *, sampi_record *);
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */
@@ -3798,10 +3851,26 @@ typedef struct sampi_work {
     int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
+/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
+   (>>rollback). Both arrays are one block. */
+typedef struct sampi_past {
+    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
+    uint32_t *word;      /* [depth + 1 x width] */
+    size_t bytes;        /* of the block */
+    uint32_t n_who, width;
+    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
+    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
+    bool open;                 /* the record `next` is written: something has been drawn */
+    bool draws;                /* its position moves */
+    size_t n_edits;
+} sampi_past;
+
+#define SAMPI_MAX_PAST (1 << 20)
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
-   status, but of a chain). now, position, perf, n_edits and work move with draws; the windows (ring) and the average
-   in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes, and
-   of sampi_clone_chain, which does not. */
+   status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
+   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
+   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -3819,6 +3888,7 @@ struct sampi_sampler {
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;         /* before: as the draw under way found it */
+    sampi_past past;                 /* of what is in no chain */
     sampi_work work;                 /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
@@ -4028,19 +4098,21 @@ typedef struct sampi_job sampi_job; /* >>fast */
 static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          NULL
+#define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #endif
 
-/* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
-   counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
-   several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
-   stays; a forgotten call would let it draw from old settings. */
+/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
+   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
+   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays, and so are records; a forgotten call would let it draw from old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
@@ -4093,6 +4165,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
+    t.past.depth = 64;
     if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
         if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
@@ -4331,20 +4404,22 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
+/* A token has left the window: one less of it. */
+static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
+{
+    sampi_count *list = sampi_penalties_list(s);
+    uint32_t i = sampi_count_find(list, s->u.penalties.n, token);
+    if (--list[i].count > 0) return;
+    s->u.penalties.n--;
+    memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+}
+
 /* The counts follow the window, so that apply need not look at the window at all. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
-    if (old >= 0) {
-        uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
-        list[i].count--;
-        if (list[i].count == 0) {
-            s->u.penalties.n--;
-            memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
-        }
-    }
-    sampi_count_at(list, &s->u.penalties.n, token)->count++;
+    if (old >= 0) sampi_penalties_drop(s, old);
+    sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
 /* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
@@ -6874,6 +6949,261 @@ SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_voca
     return SAMP_OK;
 }
 
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
+   record for each token, and samp_rollback goes back from record to record.
+
+   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
+   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
+   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
+   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
+   samplers, know themselves where they were.
+
+   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
+   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
+   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+
+/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+typedef enum sampi_record_mode {
+    SAMPI_RECORD_WIDTH, /* they are only counted */
+    SAMPI_RECORD_NOTE,  /* they are written, */
+    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
+    SAMPI_RECORD_TOKEN  /* or behind a token */
+} sampi_record_mode;
+
+struct sampi_record {
+    sampi_record_mode mode;
+    uint32_t *word;
+    uint32_t n; /* words so far */
+};
+
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
+{
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
+}
+
+/* A window. Returns the token that has come back into it, or -1. */
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+{
+    if (ring->cap == 0) return -1;
+    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
+    sampi_record_words(r, &old, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        token[ring->head] = old;
+    return old;
+}
+
+/* ---- the kinds ----
+   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+
+static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
+}
+
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
+{
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (s->off) return;
+    if (hooks->past) hooks->past(s, r);
+    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+
+/* ---- keeping records ---- */
+
+/* All words of the record `next` of s. */
+static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
+{
+    sampi_past *past = &s->past;
+    sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
+    for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
+    if (past->draws) sampi_record_words(&r, &s->position, 2);
+}
+
+/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
+{
+    sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
+    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    sampi_record_sampler(s, &r);
+    if (r.n == 0) return;
+    if (past->who) past->who[past->n_who] = s;
+    past->n_who++;
+    past->width += r.n;
+}
+
+/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
+   large enough. False: no memory, and s->past is as it was. */
+static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
+{
+    sampi_past *past = &s->past, count;
+    memset(&count, 0, sizeof count);
+    sampi_past_members(&count, s);
+    if (count.draws) count.width += 2; /* the position */
+    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    if (count.width && bytes > past->bytes) {
+        void *block = SAMP_MALLOC(bytes);
+        if (!block) return false;
+        SAMP_FREE(past->who);
+        past->who = (sampi_sampler **)block;
+        past->bytes = bytes;
+    }
+    count.who = past->who;
+    count.bytes = past->bytes;
+    count.depth = depth;
+    count.made = true;
+    count.n_edits = s->n_edits;
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    *past = count;
+    past->n_who = 0;
+    if (list) sampi_past_members(past, s);
+    past->width = count.width;
+    return true;
+}
+
+/* Are the records there, and those of what s is now? */
+static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
+
+/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
+   What has no depth, or is in a chain, needs no room. */
+static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
+{
+    return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
+}
+
+/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
+   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+static void sampi_moves(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    past->made = sampi_past_ready(s) && sampi_past_is_good(s);
+    sampi_edited(s);
+    if (!past->made) return;
+    past->n_edits = s->n_edits;
+    if (past->open) return;
+    past->open = true;
+    sampi_record_all(s, SAMPI_RECORD_NOTE);
+}
+
+/* The token has been accepted, and so its record is one. */
+static void sampi_moved(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    if (!past->open || !past->made) return;
+    past->open = false;
+    if (past->size < past->depth) past->size++;
+    past->next = past->next < past->depth ? past->next + 1 : 0;
+}
+
+/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
+{
+    const sampi_past *past = &s->past;
+    if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
+    if (!sampi_past_make(copy, past->depth)) return false;
+    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
+    copy->past.size = past->size;
+    copy->past.next = past->next;
+    copy->past.open = past->open;
+    return true;
+}
+
+/* In a chain it is set for the day when the sampler is out of it. */
+SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (depth < 0 || depth > SAMPI_MAX_PAST) return SAMP_E_RANGE;
+    if (depth == 0) {
+        SAMP_FREE(s->past.who);
+        memset(&s->past, 0, sizeof s->past);
+    } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
+        return SAMP_E_NOMEM;
+    }
+    s->past.depth = depth;
+    return SAMP_OK;
+}
+
+/* ---- going back ---- */
+
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
+/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
+   before: one that was told of tokens must have a rollback, and a grammar as many records. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    int status = SAMP_OK;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+    if (!sampi_is_custom(s)) return status;
+    if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_user_status(iface->rollback(&s->base, n));
+}
+
+/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_past *past = &s->past;
+    bool good = sampi_past_is_good(s);
+    if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
+    if (n) status = sampi_rollback_custom(s, n, true);
+    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (status || !good) return status;
+    sampi_edited(s);
+    past->n_edits = s->n_edits;
+    if (past->open) sampi_record_all(s, SAMPI_RECORD_DRAWS);
+    past->open = false;
+    for (past->size -= n; n > 0; n--) {
+        past->next = past->next > 0 ? past->next - 1 : past->depth;
+        sampi_record_all(s, SAMPI_RECORD_TOKEN);
+    }
+    return SAMP_OK;
+}
+
 /* =================================================================================================== >>chain
    What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
    sampler. Out: a status, and either all of the change or none.
@@ -6907,14 +7237,8 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
-    /* mt19937 can't go backwards: from the seed on again. Draws fail rarely, so the way may be long. */
-    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
-    while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
+    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
-
-/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
-static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
@@ -7024,7 +7348,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
 }
@@ -7055,11 +7379,14 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (!s) return SAMP_E_NULL;
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
-    sampi_edited(s);
-    if (!status) status = sampi_accept(s, token, true);
-    if (!status) status = sampi_accept(s, token, false);
-    s->perf.n_accept += !status;
-    return status;
+    if (status) return status;
+    sampi_moves(s);
+    status = sampi_accept(s, token, true);
+    if (status) return status;
+    sampi_accept(s, token, false);
+    sampi_moved(s);
+    s->perf.n_accept++;
+    return SAMP_OK;
 }
 
 /* A custom sampler's own name, if it has one, stands before that of its kind. */
@@ -7097,13 +7424,15 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
         SAMP_FREE(s->u.chain.prev);
     }
     SAMP_FREE(s->work.block);
+    SAMP_FREE(s->past.who);
     SAMP_FREE(s);
 }
 
 /* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
 static const samp_sampler_i *sampi_builtin(void)
 {
-    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
+    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
+                                          samp_clone, NULL,        NULL,       samp_rollback };
     return &iface;
 }
 
@@ -7345,16 +7674,16 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    t.rng = s->rng;
-    if (!s->status && iface->clone) {
-        samp_sampler *copy = iface->clone(&s->base);
-        if (copy && ((sampi_sampler *)copy)->rng != s->rng) samp_set_rng(copy, s->rng);
-        return copy;
-    }
+    bool own = !s->status && iface->clone;
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
-    return sampi_new(&t);
+    sampi_sampler *copy = (sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t));
+    if (!copy) return NULL;
+    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
 }
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
@@ -7378,27 +7707,38 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     c->field = s->field;
     c->position = s->position;
     c->perf = s->perf;
+    c->past.depth = s->past.depth;
     return &c->base;
 }
 
-/* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
-   way. */
-SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+/* What the bytes of a sampler would carry along by mistake is cleared in the copy: workspace, records, owner, a draft
+   under way. */
+static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
-    const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return NULL;
-    if (sampi_is_custom(s)) return sampi_clone_custom(s);
-    if (sampi_is_chain(s)) return sampi_clone_chain(s);
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
     memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* it would be freed twice */
+    memset(&c->work, 0, sizeof c->work); /* it would be freed twice, */
+    memset(&c->past, 0, sizeof c->past); /* and so would these */
+    c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
     c->serial = sampi_next_serial();
     return &c->base;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return NULL;
+    samp_sampler *copy = sampi_is_custom(s)  ? sampi_clone_custom(s)
+                         : sampi_is_chain(s) ? sampi_clone_chain(s)
+                                             : sampi_clone_bytes(s);
+    if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
+    samp_free(copy);
+    return NULL;
 }
 
 /* Members' errors are found by looking, not copied: one that is removed takes its error along. */
@@ -7469,7 +7809,7 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
 }
 
 /* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
-   chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
+   chain that has been made can rely on prev. An edit, though no draw depends on prev: records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -7478,6 +7818,7 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     samp_token *prev = (samp_token *)SAMP_MALLOC((n ? n : 1) * sizeof *prev);
     if (!prev) return SAMP_E_NOMEM;
     memset(prev, 0, (n ? n : 1) * sizeof *prev);
+    sampi_edited(c);
     SAMP_FREE(c->u.chain.prev);
     c->u.chain.prev = prev;
     c->u.chain.ring.cap = (uint32_t)n;
@@ -9350,7 +9691,8 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
 }
 
 /* The terms of a tile, as libm makes them. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+                                         float *e)
 {
     (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
@@ -9701,8 +10043,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     bool as_given = row->x && row->n_change == 0;
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
-    for (size_t i = 0; i < part.n; i++)
-        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     for (size_t i = 0, end = 0; i < part.n; i = end) {
         const float score = cur->data[i].logit;
@@ -9716,7 +10057,8 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
-    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
+    return part.n == row->n ||
+           (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
@@ -10238,6 +10580,7 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
     return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
@@ -10288,7 +10631,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_edited(s);
+    sampi_moves(s);
     samp_token token = sampi_draw_any(job);
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
@@ -10667,7 +11010,7 @@ SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array 
     status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
@@ -10892,6 +11235,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
+        for (long long r = 0; r < n_rows; r++) /* no thread is to allocate */
+            if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
             out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
@@ -11054,8 +11399,7 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
     r->head = n < r->cap ? n : 0;
 }
 
-/* More than any generation draws. An error after a draw goes through all of them again (sampi_restore_state), seconds
-   for so many: forged bytes must not make that years. */
+/* More than any generation draws: bytes that say so are no state. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
 /* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
@@ -11240,28 +11584,30 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
    The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
 /* clang-format off */
-/*                                               prepare  build  settings  accept  reset  state  take_over */
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+/*                                               prepare  build  settings  accept  reset  state  take_over  past */
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL
 };
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past
 };
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over
+    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL
+    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
 };
 /* clang-format on */
 
@@ -13239,10 +13585,10 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
         uint32_t lo, hi, lead;
         int n_tail;
     } coded[] = { { 0, 0x7f, 0, 0 },
-                   { 0x80, 0x7ff, 0xc0, 1 },
-                   { 0x800, 0xd7ff, 0xe0, 2 },
-                   { 0xe000, 0xffff, 0xe0, 2 },
-                   { 0x10000, 0x10ffff, 0xf0, 3 } };
+                  { 0x80, 0x7ff, 0xc0, 1 },
+                  { 0x800, 0xd7ff, 0xe0, 2 },
+                  { 0xe000, 0xffff, 0xe0, 2 },
+                  { 0x10000, 0x10ffff, 0xf0, 3 } };
     sampi_node node = SAMPI_NEVER;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
         uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
@@ -14990,6 +15336,9 @@ typedef struct sampi_matcher {
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
+    sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
+    sampi_vec past_n;  /* int32_t: and how many of each (sampi_place_size) */
+    int32_t depth;     /* at least so many tokens have a place, if there were so many */
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
@@ -15869,6 +16218,13 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
+/* Item i of all that must stay good: first those of the text's place, then those of the places that are kept. */
+static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
+{
+    return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
+}
+
 /* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
    its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
@@ -15878,7 +16234,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
     if (to && edges) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_item_at(m, i)->frame] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_held_at(m, i)->frame] = 1;
         m->work.n = 0; /* frames whose edges are to be followed */
         for (int32_t i = 1; i < n; i++)
             if (to[i]) sampi_work_push(m, i);
@@ -15908,7 +16264,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
             frame.edge = n_edges > first ? first : -1;
             *sampi_frame_at(m, to[i]) = frame;
         }
-        for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->frame = to[sampi_item_at(m, i)->frame];
+        for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
         if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
         m->edges.n = n_edges;
         m->frames.n = m->live = kept;
@@ -15997,7 +16353,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     if (!to) sampi_fault(m, SAMP_E_NOMEM);
     if (!m->status) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node] = 1;
         for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
         for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
         sampi_move_nodes(m, &fresh, to, n);
@@ -16010,10 +16366,11 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     sampi_tree old = m->tree;
     m->tree = fresh;
     for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < m->n_now; i++)
-        sampi_item_at(m, i)->state = to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node];
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node];
     sampi_drop_states(m);
-    for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->state = sampi_state_of(m, sampi_item_at(m, i)->state);
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = sampi_state_of(m, sampi_held_at(m, i)->state);
     sampi_tree_free(&old);
     SAMP_FREE(to);
 }
@@ -16024,7 +16381,7 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry);
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item);
 }
 
 /* Before a call does its work: room for what it will make. */
@@ -16037,6 +16394,10 @@ static int sampi_matcher_begin(sampi_matcher *m)
     if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
     if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
+    if (sampi_matcher_bytes(m) > m->max_bytes && m->past_n.n) { /* rather go on than be able to go back */
+        m->past.n = m->past_n.n = 0;
+        sampi_sweep_nodes(m);
+    }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
     return m->status;
 }
@@ -16165,6 +16526,75 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
     return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
 }
 
+/* ---- places before the last tokens ----
+   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
+   their states and frames are held (sampi_held_at). */
+
+/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
+   by its items. Else by its items. */
+#define SAMPI_PLACE_STAYS (-1)
+static int32_t sampi_place_size(int32_t n)
+{
+    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+}
+
+/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+{
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->depth == 0) m->past.n = m->past_n.n = 0;
+    if (m->depth == 0) return true;
+    if (m->past_n.n >= 2 * m->depth)
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+    if (cut) {
+        m->past_n.n -= cut;
+        m->past.n -= gone;
+        memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
+        memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
+    }
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
+    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    if (room && !size) m->past.n -= n_items;
+    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    if (size) *size = n;
+    return size != NULL;
+}
+
+/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
+   once more. Only for want of memory it can fail. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    const int32_t *size = (const int32_t *)m->past_n.data;
+    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
+    bool waiting = m->lazy.waiting;
+    if (n > end) return SAMP_E_RANGE;
+    for (int32_t i = end; i-- > end - n;) {
+        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        tokens++;
+        waiting = size[i] < SAMPI_PLACE_STAYS;
+        n_now = sampi_place_size(size[i]);
+        items -= n_now;
+    }
+    m->status = SAMP_OK;
+    m->items.n = m->n_now;
+    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
+    if (m->status) return m->status;
+    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = n_now;
+    m->past.n = items;
+    m->past_n.n -= n;
+    m->history.n -= tokens;
+    if (waiting && tokens) {
+        sampi_lazy_reset(&m->lazy);
+        for (int32_t i = 0; i < m->history.n; i++) {
+            size_t n_bytes;
+            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+        }
+    }
+    return SAMP_OK;
+}
+
 /* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
    changed then, as after all errors. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
@@ -16188,6 +16618,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
+    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
     if (m->status || !allowed) {
         if (kept) m->history.n--;
         z->waiting = true;
@@ -16227,10 +16658,15 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     if (status) return status;
     if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
-    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
+    if (sampi_is_eog(m->index->vocab, token)) {
+        if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
+        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        return m->status;
+    }
     int32_t first = sampi_matcher_try(m, token, 0);
     samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
-    if (m->status || !kept) {
+    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+        m->history.n -= kept != NULL;
         sampi_drop(m, before);
         return m->status ? m->status : SAMP_E_RANGE;
     }
@@ -16256,7 +16692,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->status = SAMP_OK;
     m->budget = m->max_steps;
-    m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
     sampi_lazy_reset(&m->lazy);
     m->frames.n = 1;
     m->live = 1;
@@ -16272,8 +16708,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
-                         &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
+    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
+                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
+                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -16356,6 +16793,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
     m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
+    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
     m->lazy = from->lazy;
     m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
@@ -16377,7 +16816,15 @@ static const char *sampi_grammar_name(const samp_sampler *s)
 
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
-    return sampi_matcher_accept((sampi_matcher *)s->ctx, token);
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    const sampi_sampler *top = (const sampi_sampler *)s;
+    while (top->owner) top = top->owner;
+    m->depth = top->past.depth;
+    return sampi_matcher_accept(m, token);
+}
+static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
+{
+    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
@@ -16413,7 +16860,8 @@ static const samp_sampler_i *sampi_grammar_iface(void)
                                           sampi_grammar_reset,
                                           sampi_grammar_clone,
                                           sampi_grammar_free,
-                                          NULL };
+                                          NULL,
+                                          sampi_grammar_rollback };
     return &iface;
 }
 
@@ -16587,13 +17035,18 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         allowed = false;
         status = SAMP_OK;
     }
-    if (!status && token >= 0) status = samp_accept(chain, token);
+    if (status || token < 0) return status ? status : token;
+    status = samp_accept(chain, token);
+    if (status) samp_rollback(grammar, 1); /* a custom sampler of the chain has refused it */
     return status ? status : token;
 }
 
 /* ---- what the core asks ---- */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
