@@ -21,7 +21,7 @@
          -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc                             remove tokens                                     >>truncation
+            xtc, infill                     remove tokens                                     >>truncation
          -> temp, temp_ext                  scale logits                                      >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p         select one token                                  >>selection
@@ -464,8 +464,8 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
               behind min_p if they are on).
               An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, t
-              temperature. "" is an empty order: no truncation, no temperature.
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
+              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -747,6 +747,19 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Draws    64 bits, one position (none with a single candidate, but the position moves).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+
+/* samp_init_infill -- for text that is to fill a hole: few and long tokens, and the end as soon as it is likely.
+     With p and n the probabilities and number of the candidates, and an end each token that ends a generation:
+     Ends     if 3 n times the sum of the ends' p exceeds the sum of the others': only they stay.
+     Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
+              likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
+              least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
+              None left: the one candidate is vocab's eot (or eos, if it has none), with logit 1: even where it was
+              masked or removed before.
+     Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
+     Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
+     Source   llama.cpp. */
+SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
 /* samp_init_temp -- l *= 1 / t.
      Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
@@ -3683,6 +3696,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
+    X(INFILL, "infill", 0, 'i', "infill", \
+      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
@@ -3736,7 +3752,8 @@ enum {
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
     SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
     SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -3938,6 +3955,9 @@ struct sampi_sampler {
             size_t n_from;
             size_t n_heads, n_tails;
         } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        struct {
+            const samp_vocab *vocab;
+        } infill;
         sampi_chain chain;
     } u;
 };
@@ -5887,6 +5907,86 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}
+
 /* =============================================================================================== >>describe
    What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
    from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
@@ -6181,6 +6281,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t
     return sampi_init(&t);
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
@@ -6349,6 +6465,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
             if (!p->dry_breakers) t.u.dry.n_from = 4;
             while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
             break;
+        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
         default: break;
     }
     return t;
@@ -6400,23 +6517,26 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
+   one too, which no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
     if (p->order)
-        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
+                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
     return steps;
 }
 
 /* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
+   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
+   */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
-        if (!traits->letter) continue;
+        if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
         sampi_sampler t = sampi_from_params(steps->p, *kind);
         if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
     }
@@ -6465,6 +6585,14 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
+/* Note in `bad` what is wrong with the parameters of a kind. */
+static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    sampi_prepare(&t, false);
+    sampi_require(bad, !t.status, t.status, t.field);
+}
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -6478,14 +6606,17 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
-        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
-        sampi_prepare(&t, false);
-        sampi_require(&bad, !t.status, t.status, t.field);
+        if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
+            sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
+        bool infill = false;
         sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
+            infill = infill || kind == SAMPI_INFILL;
+        }
+        if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -11598,6 +11729,7 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
+static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
@@ -14715,13 +14847,6 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
         i += n;
     }
     return true;
-}
-
-static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
-{
-    for (size_t i = 0; i < vocab->n_eog; i++)
-        if (vocab->eog[i] == token) return true;
-    return false;
 }
 
 /* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
