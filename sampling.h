@@ -1779,7 +1779,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
                their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
                between two floats when added. */
@@ -5414,8 +5414,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
     return sums;
 }
 
@@ -7543,6 +7544,7 @@ struct sampi_row {
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum; /* MT19937, of an array: p is sampi_llama_e over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
@@ -9161,7 +9163,8 @@ static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float s
 
 /* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
    computes in float shows in a few of these numbers. Asked once for a workspace. */
-static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
@@ -9171,7 +9174,7 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
             if (e[i] != expf(x[i])) work->libm = -1;
     }
     if (work->libm == 0) work->libm = 1;
-    return work->libm > 0;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
@@ -9651,7 +9654,8 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        sampi_set_tokens(&adapted, e, NULL, row->n);
+        memcpy(row->work->x, e, row->n * sizeof *e);
+        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
         sum = sampi_add(row->k, e, row->n, 0.0f);
@@ -9662,11 +9666,13 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         i = sampi_llama_discrete_of(e, row->n, sum, u);
     }
     float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
+    row->sum = (double)sum;
     if (adapts) {
-        s->now.pending = row->token;
+        s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
     }
     return SAMP_OK;
 }
@@ -9720,9 +9726,10 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
         row->cur.size = keep;
         (void)sampi_llama_mirostat_select(s, &row->cur);
         row->token = row->cur.data[row->cur.selected].id;
-        row->cur.data = NULL;
+        if (!row->array) row->cur.data = NULL;
         return SAMP_OK;
     }
+    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     if (!v1)
         sampi_gather(&part, sampi_llama_floor(row, s, &sums));
     else
@@ -9971,7 +9978,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
-    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    row->expf = sampi_expf_of(row->work, row->k);
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];
@@ -10200,7 +10207,7 @@ typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* what samp_apply was called on: has the position */
-    sampi_work *work;
+    sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
@@ -10208,7 +10215,7 @@ typedef struct sampi_view {
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 {
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
@@ -10216,11 +10223,14 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
-    row->work = work;
+    row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
     sampi_set_tokens(row, work->logits, NULL, n);
     for (size_t at = 0, len; at < n; at += len) {
@@ -10263,6 +10273,28 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
+/* The loops of one tile are of constant length, for the compiler's vectors: what is behind the row's end is no matter. */
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. */
+static void sampi_view_scale(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    bool is_near = r > 1e-6f && r < 1e6f && row->top < 1e31f; /* no logit overflows */
+    if (!is_near || row->k->count(x, SAMPI_TILE, -1e31f) < row->k->count(x, SAMPI_TILE, -FLT_MAX))
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+static void sampi_llama_quotients(const float *e, double sum, float *p)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)e[i] / sum);
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
@@ -10271,11 +10303,9 @@ static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, si
     if (!sampi_is_compact(row)) {
         sampi_piece_at(it, at);
         if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (row->k->count(it->x, len, row->floor) == len)
-            row->k->scale(it->x, len, row->r, it->buf);
-        else
-            for (size_t i = 0; i < len; i++)
-                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
+        if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+        for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+        sampi_view_scale(row, it->buf);
         return it->buf;
     }
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
@@ -10284,24 +10314,24 @@ static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, si
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
+static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < len; i++) {
-            d[at + i].logit = l[i];
-            if (sums) d[at + i].p = p[i];
-        }
+        if (row->sum > 0.0) sampi_llama_quotients(sampi_llama_e(row) + at, row->sum, p);
+        for (size_t i = 0; i < len; i++) d[at + i].logit = l[i];
+        for (size_t i = 0; i < len && has_p; i++) d[at + i].p = p[i];
     }
 }
 
@@ -10319,7 +10349,7 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10361,7 +10391,13 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (s->rng != SAMP_RNG_PHILOX) return false;
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) {
+        const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                                1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+        if (row->divided && !(scaled >> s->kind & 1)) return false;
+        return !has_floor || s->kind == SAMPI_MIN_P || sampi_traits_of(s->kind)->flags & SAMPI_TAKES_FLOOR;
+    }
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -10446,17 +10482,108 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
+   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+{
+    uint64_t exponent = sampi_bits(sum) >> 52;
+    if (sampi_bits(sum + part) >> 52 == exponent &&
+        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
+        return sum + part;
+    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    return sum;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    size_t n = view->cur->size, next = 0, i = 0;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
+        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+    }
+    row->sum = sum;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= u * sum) break;
+    }
+    row->token = (samp_token)i;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* Does s begin with sorting the array? xtc's random number is looked at, not drawn. */
+static SAMPI_COLD bool sampi_view_will_sort(const sampi_sampler *s)
+{
+    if (s->kind != SAMPI_XTC) return sampi_llama_sorts(s);
+    sampi_mt mt = *sampi_mt_of(s);
+    return !(sampi_mt_float(&mt) > s->u.xtc.p);
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else
+        status = s->kind == SAMPI_XTC ? (int)SAMPI_DECLINED : sampi_run_llama(row, s, true);
+    errno = before;
+    if (status == SAMPI_DECLINED && sampi_view_will_sort(s)) {
+        sampi_close_view(view, NULL, -1);
+        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    if (status) return status;
+    view->ordinal[s->kind]++;
+    if (row->cur.data)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
-    status = sampi_view_step(view, s);
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
@@ -10508,13 +10635,12 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
-        return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     sampi_edited(s);
