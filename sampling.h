@@ -1267,13 +1267,16 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_HOT: a loop over a row
+   that only such functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_HOT    __attribute__((hot, noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
+#define SAMPI_HOT
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -9441,6 +9444,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
@@ -10276,13 +10280,13 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
 /* The loops of one tile are of constant length, for the compiler's vectors: what is behind the row's end is no matter. */
 
 /* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. */
-static void sampi_view_scale(const sampi_row *row, float *x)
+static SAMPI_HOT void sampi_view_scale(const sampi_row *row, float *x)
 {
     const float floor = row->floor, r = row->r;
     for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
     if (r == 1.0f) return;
-    bool is_near = r > 1e-6f && r < 1e6f && row->top < 1e31f; /* no logit overflows */
-    if (!is_near || row->k->count(x, SAMPI_TILE, -1e31f) < row->k->count(x, SAMPI_TILE, -FLT_MAX))
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
         for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
     else if (row->divided)
         for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
@@ -10290,9 +10294,17 @@ static void sampi_view_scale(const sampi_row *row, float *x)
         for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
 }
 
-static void sampi_llama_quotients(const float *e, double sum, float *p)
+static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
 {
-    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)e[i] / sum);
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
+}
+
+static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float both[2] = { l[i], p ? p[i] : d[i].p };
+        memcpy(&d[i].logit, both, sizeof both); /* one store */
+    }
 }
 
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
@@ -10329,9 +10341,11 @@ static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums 
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        if (row->sum > 0.0) sampi_llama_quotients(sampi_llama_e(row) + at, row->sum, p);
-        for (size_t i = 0; i < len; i++) d[at + i].logit = l[i];
-        for (size_t i = 0; i < len && has_p; i++) d[at + i].p = p[i];
+        if (row->sum > 0.0) {
+            memcpy(p, sampi_llama_e(row) + at, SAMPI_TILE * sizeof *p);
+            sampi_llama_quotients(p, row->sum);
+        }
+        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
     }
 }
 
@@ -10538,14 +10552,6 @@ static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
     view->is_open = false;
 }
 
-/* Does s begin with sorting the array? xtc's random number is looked at, not drawn. */
-static SAMPI_COLD bool sampi_view_will_sort(const sampi_sampler *s)
-{
-    if (s->kind != SAMPI_XTC) return sampi_llama_sorts(s);
-    sampi_mt mt = *sampi_mt_of(s);
-    return !(sampi_mt_float(&mt) > s->u.xtc.p);
-}
-
 /* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
 static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
 {
@@ -10556,9 +10562,9 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
     else
-        status = s->kind == SAMPI_XTC ? (int)SAMPI_DECLINED : sampi_run_llama(row, s, true);
+        status = sampi_run_llama(row, s, true);
     errno = before;
-    if (status == SAMPI_DECLINED && sampi_view_will_sort(s)) {
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
         sampi_close_view(view, NULL, -1);
         sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
