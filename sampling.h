@@ -7541,6 +7541,7 @@ struct sampi_row {
     size_t n;
     float r;          /* 1 in a compact row */
     bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
@@ -7553,8 +7554,8 @@ struct sampi_row {
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
-   among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
+   put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -7729,7 +7730,7 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 /* May so many more elements be changed here? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
 /* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
@@ -7739,6 +7740,8 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
         row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->logits[i] = x;
     else
         sampi_add_change(row, (samp_token)i, x);
 }
@@ -7789,6 +7792,34 @@ static bool sampi_next_piece(sampi_pieces *it)
     if (at >= it->row->n) return false;
     sampi_piece_at(it, at);
     return true;
+}
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
+   the compiler's vectors: what is behind a row's end is no matter. */
+static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
+static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    sampi_scale_tile(row, it->buf);
+    return it->buf;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -8031,8 +8062,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked) sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row) && !row->is_own) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
 
@@ -8221,14 +8252,27 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
-static bool sampi_begin_patch(sampi_row *row, size_t n)
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
 {
-    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
-    if (row->expf) return false;
-    sampi_compact(row);
-    return true;
+    float *x = row->work->logits;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -8237,7 +8281,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -8254,7 +8298,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -8870,9 +8914,15 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
+    size_t many = 2 * typical->min_keep + 64;
+    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
+        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+            low = first;
+            first = -INFINITY;
+        }
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(row, low));
@@ -9338,10 +9388,29 @@ static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sa
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (!sampi_is_full(row)) return false;
+    for (size_t want = 512; want <= row->n / 16; want *= 8) {
+        sampi_llama_head(row, want);
+        if (row->cur.size > row->n / 4) return false;
+        sums->max = row->cur.data[0].logit;
+        (void)sampi_llama_exps(row, row, sums->max);
+        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
+    }
+    return false;
+}
+
 /* ---- its samplers ---- */
 
+/* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
+        row->by_order = true;
+        return SAMP_OK;
+    }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
@@ -9350,7 +9419,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -9358,8 +9427,12 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, row, sums.max);
-    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    if (row->by_order) {
+        if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    } else {
+        (void)sampi_llama_exps(row, row, sums.max);
+        sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    }
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9423,20 +9496,6 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) - sampi_roundf(s->u.sigma.n * sigma);
     if (floor > -FLT_MAX) row->floor = floor;
     return SAMP_OK;
-}
-
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (!sampi_is_full(row)) return false;
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        if (row->cur.size > row->n / 4) return false;
-        sums->max = row->cur.data[0].logit;
-        (void)sampi_llama_exps(row, row, sums->max);
-        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
-    }
-    return false;
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
@@ -9965,14 +10024,33 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
-        return SAMPI_DECLINED;
-    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
-        return SAMPI_DECLINED;
+    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
+                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
+                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint32_t kind = 1u << member->kind;
+    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
+    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
+    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
+}
+
+/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
+static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
+{
+    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
+    bool is_cut = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        if (plan->member[i]->off) continue;
+        if (sampi_is_custom(plan->member[i])) return is_cut;
+        is_cut |= cuts >> plan->member[i]->kind & 1;
+        if (!is_cut) return false;
+    }
+    return false;
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -10017,7 +10095,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
+                                                         : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10277,23 +10356,7 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
-/* The loops of one tile are of constant length, for the compiler's vectors: what is behind the row's end is no matter. */
-
-/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. */
-static SAMPI_HOT void sampi_view_scale(const sampi_row *row, float *x)
-{
-    const float floor = row->floor, r = row->r;
-    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
-    if (r == 1.0f) return;
-    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
-    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
-    else if (row->divided)
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
-    else
-        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
-}
-
+/* p [SAMPI_TILE] /= sum */
 static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
 {
     for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
@@ -10312,14 +10375,7 @@ static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, si
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
-    if (!sampi_is_compact(row)) {
-        sampi_piece_at(it, at);
-        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
-        for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
-        sampi_view_scale(row, it->buf);
-        return it->buf;
-    }
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
@@ -10363,7 +10419,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        row->x != row->work->logits)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10406,12 +10463,8 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
     if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
-    if (row->expf) {
-        const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
-                                1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
-        if (row->divided && !(scaled >> s->kind & 1)) return false;
-        return !has_floor || s->kind == SAMPI_MIN_P || sampi_traits_of(s->kind)->flags & SAMPI_TAKES_FLOOR;
-    }
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -10570,6 +10623,7 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         view->cur->sorted = true;
     }
     if (status) return status;
+    view->sorts = row->by_order;
     view->ordinal[s->kind]++;
     if (row->cur.data)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
