@@ -7548,7 +7548,7 @@ struct sampi_row {
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
-    double sum; /* MT19937, of an array: p is sampi_llama_e over this; 0: as it was */
+    double sum;                /* MT19937, of an array: p is sampi_llama_e over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
@@ -8062,7 +8062,8 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row) && !row->is_own) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
     if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
@@ -9458,7 +9459,26 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t at = 0;
+#if SAMPI_GNU /* two at a time */
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    two sums = { 0.0, 0.0 };
+    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
+    for (; at + 2 <= n; at += 2) {
+        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
+        d *= d;
+        SAMPI_OPAQUE(d);
+        d += from;
+        two rounded = { (double)(float)d[0], (double)(float)d[1] };
+        near += (bits)(d - rounded < half);
+        near += (bits)(rounded - d < half);
+        sums += rounded - from;
+    }
+    tie = near[0] + near[1] != -2 * (int64_t)at;
+    moved[0] = sums[0], moved[1] = sums[1];
+#endif
+    for (size_t i = at; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
@@ -9484,11 +9504,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (sampi_start(&it, row); sampi_next_piece(&it);)
             for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
                 n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                const float *unmasked = it.x + at;
+                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
+                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                    unmasked = x;
+                }
                 if (pass)
-                    squares = sampi_llama_squares(x, n, mean, squares);
+                    squares = sampi_llama_squares(unmasked, n, mean, squares);
                 else
-                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+                    sum = sampi_add(row->k, unmasked, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -10096,7 +10120,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
         return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
-                                                         : (int)SAMPI_DECLINED;
+                                                          : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10642,7 +10666,8 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
     status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
