@@ -385,7 +385,7 @@ extern "C" {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
+     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 10 KiB, at the first call
               (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
@@ -1332,15 +1332,17 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
    it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
-   would put into each of its callers. */
+   would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
 #define SAMPI_CALLED __attribute__((noinline))
+#define SAMPI_HOT    __attribute__((hot, noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
 #define SAMPI_CALLED
+#define SAMPI_HOT
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1865,7 +1867,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
                them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
                ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
@@ -3864,7 +3866,8 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] those of the array that samp_apply was given */
+    float *logits;              /* [n] under MT19937 e^(l - max) */
+    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
     int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
@@ -5544,8 +5547,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
     return sums;
 }
 
@@ -7984,6 +7988,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - or a copy of its logits, which is its own                                      sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
@@ -8016,7 +8021,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
+     logits   * under MT19937 e^(l - max), and buckets of logits
+     own      * the logits of an array (>>apply), or of a row that is its own (sampi_flatten)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -8045,19 +8051,21 @@ struct sampi_row {
     size_t n;
     float r;          /* 1 in a compact row */
     bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
-   among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
+   put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -8232,7 +8240,7 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 /* May so many more elements be changed here? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
 /* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
@@ -8242,6 +8250,8 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
         row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->own[i] = x;
     else
         sampi_add_change(row, (samp_token)i, x);
 }
@@ -8292,6 +8302,34 @@ static bool sampi_next_piece(sampi_pieces *it)
     if (at >= it->row->n) return false;
     sampi_piece_at(it, at);
     return true;
+}
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
+   the compiler's vectors: what is behind a row's end is no matter. */
+static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
+static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    sampi_scale_tile(row, it->buf);
+    return it->buf;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -8534,8 +8572,9 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked) sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
 
@@ -8724,14 +8763,27 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
-static bool sampi_begin_patch(sampi_row *row, size_t n)
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
 {
-    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
-    if (row->expf) return false;
-    sampi_compact(row);
-    return true;
+    float *x = row->work->own;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -8740,7 +8792,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -8757,7 +8809,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -9373,9 +9425,15 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
+    size_t many = 2 * typical->min_keep + 64;
+    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
+        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+            low = first;
+            first = -INFINITY;
+        }
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(row, low));
@@ -9705,7 +9763,8 @@ static float sampi_add(const float *x, size_t n, float sum)
 
 /* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
    computes in float shows in a few of these numbers. Asked once for a workspace. */
-static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
@@ -9715,7 +9774,7 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
             if (e[i] != expf(x[i])) work->libm = -1;
     }
     if (work->libm == 0) work->libm = 1;
-    return work->libm > 0;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
@@ -9942,10 +10001,26 @@ static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
+}
+
 /* ---- its samplers ---- */
 
+/* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
+        row->by_order = true;
+        return SAMP_OK;
+    }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
@@ -9954,7 +10029,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -9963,7 +10038,10 @@ static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    if (!row->by_order)
+        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    else if (!sampi_llama_sorted_sums(row, &sums))
+        return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9989,7 +10067,26 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t at = 0;
+#if SAMPI_GNU /* two at a time */
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    two sums = { 0.0, 0.0 };
+    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
+    for (; at + 2 <= n; at += 2) {
+        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
+        d *= d;
+        SAMPI_OPAQUE(d);
+        d += from;
+        two rounded = { (double)(float)d[0], (double)(float)d[1] };
+        near += (bits)(d - rounded < half);
+        near += (bits)(rounded - d < half);
+        sums += rounded - from;
+    }
+    tie = near[0] + near[1] != -2 * (int64_t)at;
+    moved[0] = sums[0], moved[1] = sums[1];
+#endif
+    for (size_t i = at; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
@@ -10015,11 +10112,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (sampi_start(&it, row); sampi_next_piece(&it);)
             for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
                 n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                const float *unmasked = it.x + at;
+                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
+                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                    unmasked = x;
+                }
                 if (pass)
-                    squares = sampi_llama_squares(x, n, mean, squares);
+                    squares = sampi_llama_squares(unmasked, n, mean, squares);
                 else
-                    sum = sampi_add(x, n, sum), count += (float)n;
+                    sum = sampi_add(unmasked, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -10029,22 +10130,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
-    sampi_llama_head(row, 512);
-    if (row->cur.size > row->n / 4) return false;
-    sums->max = row->cur.data[0].logit;
-    sampi_llama_total(row, row, sums);
-    return true;
-}
-
 /* What is dropped is masked in the row, which counts as sorted from now on. */
 static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
@@ -10262,7 +10353,8 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        sampi_set_tokens(&adapted, e, NULL, row->n);
+        memcpy(row->work->x, e, row->n * sizeof *e);
+        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
         sum = sampi_add(e, row->n, 0.0f);
@@ -10273,11 +10365,13 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         i = sampi_llama_discrete_of(e, row->n, sum, u);
     }
     float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
+    row->sum = (double)sum;
     if (adapts) {
-        s->now.pending = row->token;
+        s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
     }
     return SAMP_OK;
 }
@@ -10331,9 +10425,10 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
         row->cur.size = keep;
         (void)sampi_llama_mirostat_select(s, &row->cur);
         row->token = row->cur.data[row->cur.selected].id;
-        row->cur.data = NULL;
+        if (!row->array) row->cur.data = NULL;
         return SAMP_OK;
     }
+    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     if (!v1)
         sampi_gather(&part, sampi_llama_floor(row, s, &sums));
     else
@@ -10568,14 +10663,33 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
-        return SAMPI_DECLINED;
-    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
-        return SAMPI_DECLINED;
+    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
+                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
+                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint32_t kind = 1u << member->kind;
+    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
+    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
+    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
+}
+
+/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
+static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
+{
+    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
+    bool is_cut = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        if (plan->member[i]->off) continue;
+        if (sampi_is_custom(plan->member[i])) return is_cut;
+        is_cut |= cuts >> plan->member[i]->kind & 1;
+        if (!is_cut) return false;
+    }
+    return false;
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -10585,7 +10699,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
-    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    row->expf = sampi_expf_of(row->work, row->k);
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];
@@ -10627,7 +10741,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
+                                                          : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10681,6 +10796,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
     size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -10696,6 +10812,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
     work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }
 
@@ -10815,6 +10932,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
        afterwards the row's tokens are all that are left;
      - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
+   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
    The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
@@ -10824,7 +10943,7 @@ typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* what samp_apply was called on: has the position */
-    sampi_work *work;
+    sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
@@ -10832,7 +10951,7 @@ typedef struct sampi_view {
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 {
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
@@ -10840,15 +10959,18 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
-    row->work = work;
+    row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
-    sampi_set_tokens(row, work->logits, NULL, n);
+    sampi_set_tokens(row, work->own, NULL, n);
     for (size_t at = 0, len; at < n; at += len) {
-        float *x = work->logits + at;
+        float *x = work->own + at;
         len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
         if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
         float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
@@ -10887,45 +11009,52 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
+/* p [SAMPI_TILE] /= sum */
+static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
+}
+
+static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float both[2] = { l[i], p ? p[i] : d[i].p };
+        memcpy(&d[i].logit, both, sizeof both); /* one store */
+    }
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
-    if (!sampi_is_compact(row)) {
-        sampi_piece_at(it, at);
-        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (row->k->count(it->x, len, row->floor) == len)
-            row->k->scale(it->x, len, row->r, it->buf);
-        else
-            for (size_t i = 0; i < len; i++)
-                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
-        return it->buf;
-    }
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
+static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < len; i++) {
-            d[at + i].logit = l[i];
-            if (sums) d[at + i].p = p[i];
+        if (row->sum > 0.0) {
+            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
+            sampi_llama_quotients(p, row->sum);
         }
+        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
     }
 }
 
@@ -10943,7 +11072,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        row->x != row->work->own)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10985,7 +11115,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (s->rng != SAMP_RNG_PHILOX) return false;
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -11070,17 +11202,102 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
+   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+{
+    uint64_t exponent = sampi_bits(sum) >> 52;
+    if (sampi_bits(sum + part) >> 52 == exponent &&
+        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
+        return sum + part;
+    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    return sum;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    float max = sampi_row_max(row), *e = row->work->logits;
+    size_t n = view->cur->size, next = 0, i = 0;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
+        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+    }
+    row->sum = sum;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= u * sum) break;
+    }
+    row->token = (samp_token)i;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else
+        status = sampi_run_llama(row, s, true);
+    errno = before;
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        sampi_close_view(view, NULL, -1);
+        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    if (status) return status;
+    view->sorts = row->by_order;
+    view->ordinal[s->kind]++;
+    if (row->cur.data)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
-    status = sampi_view_step(view, s);
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
@@ -11132,13 +11349,12 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
-        return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     sampi_moves(s);
