@@ -12835,12 +12835,12 @@ static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == 
 
 static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u + (uint32_t)b;
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         const uint8_t *bytes = sampi_bytes_at(t, a);
         for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
-    } else {
-        h = (h ^ (uint32_t)a) * 0xD6E8FEB86659FD93u;
+    } else { /* parts are often neighbours, so none may undo another one's bits */
+        h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
