@@ -12723,7 +12723,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
+    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
 } sampi_node_kind;
 
 /* What is known of a node. */
@@ -12831,7 +12831,10 @@ static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
 /* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
-static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET; }
+static bool sampi_in_pool(int kind)
+{
+    return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
+}
 
 static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
@@ -12890,16 +12893,19 @@ static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
 }
 
+static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+{
+    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+}
+
 /* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
     const sampi_member *member = (const sampi_member *)t->members.data + list->first;
     if ((count & 1) || count / 2 < list->least) return false;
-    for (int32_t i = 0; i < list->n; i++) {
-        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
-        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
-    }
+    for (int32_t i = 0; i < list->n; i++)
+        if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
     return true;
 }
 
@@ -12952,17 +12958,30 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set: its bytes go to the pool, unless an equal one is there. */
-static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
-    if (n > (size_t)(SAMPI_MAX_POOL - t->pool.n)) return SAMP_E_RANGE;
-    int32_t at = t->pool.n, n_nodes = t->nodes.n;
-    void *room = sampi_vec_add(&t->pool, 1, (int32_t)n);
-    if (!room) return SAMP_E_NOMEM;
-    memcpy(room, bytes, n);
-    sampi_node node = sampi_tree_node(t, kind, at, (int32_t)n, 0);
+    int32_t n_nodes = t->nodes.n;
+    sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
     if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
     return node;
+}
+
+/* Room for n bytes at the pool's end, or NULL and a status. */
+static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
+{
+    *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+}
+
+/* A text or set. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    int32_t at = t->pool.n, status;
+    uint8_t *room = sampi_tree_pool_room(t, n, &status);
+    if (!room) return status;
+    memcpy(room, bytes, n);
+    return sampi_tree_pool_end(t, kind, at);
 }
 
 /* An empty tree. */
@@ -13118,26 +13137,6 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return node;
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. */
-static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                     sampi_node other, size_t least, size_t most)
-{
-    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
-    for (size_t i = 0; i < n; i++)
-        if (members[i].node < 0) return members[i].node;
-    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
-    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
-    if (!at) return SAMP_E_NOMEM;
-    if (n) memcpy(room, members, n * sizeof *members);
-    *at = list;
-    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
-}
-
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
@@ -13164,6 +13163,43 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
     sampi_rule_at(t, rule)->body = body;
     return SAMP_OK;
+}
+
+/* A call of a new rule with that body. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
+   not depend on those that have been there, so it is found out once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
 /* ---- a finished grammar ----
@@ -14640,16 +14676,19 @@ static void sampi_offer(sampi_matcher *m, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
 
-/* `seen` with one more member in its place. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t first = m->work.n;
-    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
-        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
-    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
-    while (m->work.n > first)
-        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
-    return seen;
+    int32_t at = m->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(m, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
 /* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
@@ -14668,9 +14707,8 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
     const sampi_member *member = (const sampi_member *)t->members.data + list.first;
-    for (int32_t i = 0, s = e.b; i < list.n; i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
+    for (int32_t i = 0; i < list.n; i++) {
+        bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
         left += !was;
     }
@@ -14678,13 +14716,11 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
     int32_t after = 2 * (count < most ? count + 1 : most);
     int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
-        if (was || count >= list.most || missing - member[i].required > room) continue;
+    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
+        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
         if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node then = sampi_sound(m,
-                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
         sampi_work_push(m, sampi_join(m, member[i].node, then));
     }
     if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
@@ -15450,7 +15486,7 @@ static int sampi_node_parts(int kind)
 {
     if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
     if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
 /* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
@@ -15469,7 +15505,9 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
+                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
+                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
     }
 }
 
@@ -15510,7 +15548,7 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry);
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->tree.pool.n;
 }
 
 /* Before a call does its work: room for what it will make. */
