@@ -14454,6 +14454,7 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
+    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
@@ -14944,6 +14945,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
+    s->reach[0] = s->reach[1] = s->reach[2] = -1;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -15119,30 +15121,36 @@ static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, 
     sampi_drop(m, level[0]);
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
-   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
-   state and of what UTF-8 expects. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
+   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+static int32_t sampi_plain_next(int32_t expects, int32_t b)
+{
+    static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
+    static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
+    static const int8_t behind[8] = { 0, 0, 1, 2, 1, 1, 2, 2 };
+    if (expects) return b < lo[expects] || b > hi[expects] ? -1 : behind[expects];
+    if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b > 0xf4) return -1;
+    if (b < 0x80) return 0;
+    return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
+   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
+   expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
     enum { LIMIT = 24 };
-    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
-                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
-    static const uint8_t behind[8] = {
-        0, 0, 1, 2, 1, 1, 2, 2
-    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
     int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
-        const int32_t expects = pair[i][1];
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = expects ? behind[expects] : 0;
-            if (expects ? b < range[expects][0] || b > range[expects][1]
-                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
-                continue;
-            if (!expects && b >= 0xc2)
-                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
-            int32_t flags = sampi_lex_at(m, next)->flags;
+            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
+            if (to < 0) continue;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
             if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (one && to == 0) {
+                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                continue;
+            }
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
             if (n == LIMIT) return false;
@@ -15153,24 +15161,140 @@ static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
     return !m->status;
 }
 
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
 {
-    const size_t n_mask = m->index->n_mask;
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
+/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
+   can't be seen at once. Strings with a length are that, and have too many states to look at. */
+static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
+    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
+                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
+    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
+    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
+    if (rest.kind == SAMPI_NODE_SET)
+        for (int32_t b = stops = true; b < 256; b++)
+            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
+    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
+    if (!state || m->status) return -1;
+    if (sampi_lex_at(m, state)->reach[2] < 0) {
+        bool takes = sampi_takes_plain(m, state, false, true);
+        sampi_lex_at(m, state)->reach[2] = takes;
+    }
+    if (!sampi_lex_at(m, state)->reach[2]) return -1;
+    return repeat.c < 0 ? INT32_MAX : repeat.c;
+}
+
+/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
+   call, and no dead end? No more than that many; INT32_MAX: any number. */
+static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+{
+    int32_t reach = sampi_lex_at(m, state)->reach[keep];
+    if (reach >= 0) return reach;
+    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
+    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
+    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
+    return reach;
+}
+
+/* Take the tokens at node i of the trie and below away. */
+static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    for (; nodes < end; nodes += 2) {
+        uint32_t token = nodes[0] >> 8;
+        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+    }
+}
+
+/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
+static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+{
+    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
+    sampi_level level = sampi_mark(m);
+    sampi_push_item(m, item.state, item.frame);
+    int32_t lo = m->items.n;
+    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
+    if (m->items.n > lo && !m->status) {
+        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
+        if (token) *token = (int32_t)(node[0] >> 8);
+        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
+        sampi_walk(m, i, lo, m->items.n, keep);
+    }
+    sampi_drop(m, level);
+}
+
+/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
+   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes;
+    int32_t state[SAMPI_MAX_PIECE + 1];
+    int8_t expects[SAMPI_MAX_PIECE + 1];
+    state[0] = item.state;
+    expects[0] = 0;
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
+        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
+        if (!next || other) {
+            sampi_clear_below(m, i, bits);
+            item.state = state[depth - 1];
+            if (next) sampi_walk_node(m, i, item, keep);
+            i += size;
+            continue;
+        }
+        state[depth] = next;
+        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
+        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
+        i += all ? size : 1;
+    }
+}
+
+/* Is it shorter to say which plain tokens an item does not allow? */
+static bool sampi_takes_most(sampi_matcher *m, int32_t state)
+{
+    int32_t n = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
+    return n > 80;
+}
+
+/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
+static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return NULL;
+    }
+    m->n_bits += size;
+    if (plain)
+        memcpy(bits, m->index->plain, size);
+    else
+        memset(bits, 0, size);
+    return bits;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
+{
     const int32_t *token = (const int32_t *)m->tokens.data;
     entry->token = first;
     entry->n_tokens = m->tokens.n - first;
-    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
-    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
-    if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return;
-    }
-    m->n_bits += n_mask * 4;
-    if (plain)
-        memcpy(entry->bits, m->index->plain, n_mask * 4);
-    else
-        memset(entry->bits, 0, n_mask * 4);
+    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
+    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
+    if (!entry->bits) return;
     for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
     m->tokens.n = first;
     entry->n_tokens = 0;
@@ -15209,7 +15333,6 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    bool plain = false;
     int32_t first = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
@@ -15217,8 +15340,12 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     if (entry->parent >= 2) sampi_close(m, level.items, true);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        plain = sampi_takes_plain(m, entry->state, keep);
-        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        const sampi_item item = { entry->state, 0 };
+        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
+        if (!entry->bits)
+            sampi_walk(m, 0, level.items, to, keep);
+        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
+            sampi_walk_plain(m, item, keep, entry->bits);
         sampi_walk(m, m->index->n_plain, level.items, to, keep);
     } else {
         sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
@@ -15227,7 +15354,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (!m->status) sampi_entry_tokens(m, entry, first);
     if (m->status) {
         m->tokens.n = first;
         m->places.n = entry->place;

@@ -226,7 +226,7 @@ static struct {
         char name[300];
         double sum, most, compile;
         size_t n;
-    } *worst; /* [n] a schema each */
+    } * worst; /* [n] a schema each */
 } all;
 
 /* Count what went wrong: its text without the place, which ends at the first ": ". */
@@ -305,8 +305,8 @@ static int report_schemas(long n_worst)
         printf("worst %8.0f us, %4zu masks, most %7.0f us, compiled in %6.0f us: %s\n", all.worst[i].sum,
                all.worst[i].n, all.worst[i].most, all.worst[i].compile, all.worst[i].name);
     double p50 = quantile(&all.masks, 0.5), p99 = quantile(&all.masks, 0.99);
-    printf("masks %zu, worst %.0f us; compiling takes %.0f us in the median, %.0f at p99, at most %.0f\n", all.masks.n,
-           quantile(&all.masks, 1.0), quantile(&all.compile, 0.5), quantile(&all.compile, 0.99),
+    printf("masks %zu, worst %.0f us; compiling takes %.0f us in the median, %.0f at p99, at most %.0f\n",
+           all.masks.n, quantile(&all.masks, 1.0), quantile(&all.compile, 0.5), quantile(&all.compile, 0.99),
            quantile(&all.compile, 1.0));
     printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld mask_us_mean %.1f mask_us_p50 %.1f "
            "mask_us_p99 %.1f compile_ms_mean %.3f\n",

@@ -41,8 +41,7 @@ static bool judge(const samp_grammar *g, const char *name, const schema_document
         naive_end(&m);
     }
     if (accepted != real) n_differ++;
-    if (accepted != real)
-        printf("DIFFER %s: naive %d, matcher %d: %.*s\n", name, accepted, real, (int)d->n, d->text);
+    if (accepted != real) printf("DIFFER %s: naive %d, matcher %d: %.*s\n", name, accepted, real, (int)d->n, d->text);
     bool wrong = (real == 1 || accepted == 1) != d->valid;
     n_accepted += wrong && !d->valid;
     if (wrong)
