@@ -13569,7 +13569,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
+    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
 } sampi_node_kind;
 
 /* What a GROUP is for, if not a number: the group's, from 0. */
@@ -13683,16 +13683,19 @@ static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
 /* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
-static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET; }
+static bool sampi_in_pool(int kind)
+{
+    return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
+}
 
 static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u + (uint32_t)b;
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         const uint8_t *bytes = sampi_bytes_at(t, a);
         for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
-    } else {
-        h = (h ^ (uint32_t)a) * 0xD6E8FEB86659FD93u;
+    } else { /* parts are often neighbours, so none may undo another one's bits */
+        h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
@@ -13742,16 +13745,19 @@ static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
 }
 
+static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+{
+    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+}
+
 /* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
     const sampi_member *member = (const sampi_member *)t->members.data + list->first;
     if ((count & 1) || count / 2 < list->least) return false;
-    for (int32_t i = 0; i < list->n; i++) {
-        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
-        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
-    }
+    for (int32_t i = 0; i < list->n; i++)
+        if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
     return true;
 }
 
@@ -13804,17 +13810,30 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set: its bytes go to the pool, unless an equal one is there. */
-static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
-    if (n > (size_t)(SAMPI_MAX_POOL - t->pool.n)) return SAMP_E_RANGE;
-    int32_t at = t->pool.n, n_nodes = t->nodes.n;
-    void *room = sampi_vec_add(&t->pool, 1, (int32_t)n);
-    if (!room) return SAMP_E_NOMEM;
-    memcpy(room, bytes, n);
-    sampi_node node = sampi_tree_node(t, kind, at, (int32_t)n, 0);
+    int32_t n_nodes = t->nodes.n;
+    sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
     if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
     return node;
+}
+
+/* Room for n bytes at the pool's end, or NULL and a status. */
+static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
+{
+    *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+}
+
+/* A text or set. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    int32_t at = t->pool.n, status;
+    uint8_t *room = sampi_tree_pool_room(t, n, &status);
+    if (!room) return status;
+    memcpy(room, bytes, n);
+    return sampi_tree_pool_end(t, kind, at);
 }
 
 /* An empty tree. */
@@ -13971,26 +13990,6 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return node;
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. */
-static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                     sampi_node other, size_t least, size_t most)
-{
-    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
-    for (size_t i = 0; i < n; i++)
-        if (members[i].node < 0) return members[i].node;
-    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
-    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
-    if (!at) return SAMP_E_NOMEM;
-    if (n) memcpy(room, members, n * sizeof *members);
-    *at = list;
-    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
-}
-
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
@@ -14018,6 +14017,43 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
     sampi_rule_at(t, rule)->body = body;
     return SAMP_OK;
+}
+
+/* A call of a new rule with that body. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
+   not depend on those that have been there, so it is found out once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
 /* ---- a finished grammar ----
@@ -15614,6 +15650,7 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
+    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
@@ -15840,16 +15877,19 @@ static void sampi_offer(sampi_matcher *m, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
 
-/* `seen` with one more member in its place. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t first = m->work.n;
-    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
-        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
-    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
-    while (m->work.n > first)
-        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
-    return seen;
+    int32_t at = m->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(m, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
 /* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
@@ -15868,9 +15908,8 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
     const sampi_member *member = (const sampi_member *)t->members.data + list.first;
-    for (int32_t i = 0, s = e.b; i < list.n; i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
+    for (int32_t i = 0; i < list.n; i++) {
+        bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
         left += !was;
     }
@@ -15878,13 +15917,11 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
     int32_t after = 2 * (count < most ? count + 1 : most);
     int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
-        if (was || count >= list.most || missing - member[i].required > room) continue;
+    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
+        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
         if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node then = sampi_sound(m,
-                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
         sampi_work_push(m, sampi_join(m, member[i].node, then));
     }
     if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
@@ -16108,6 +16145,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
+    s->reach[0] = s->reach[1] = s->reach[2] = -1;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -16283,30 +16321,36 @@ static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, 
     sampi_drop(m, level[0]);
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
-   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
-   state and of what UTF-8 expects. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
+   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+static int32_t sampi_plain_next(int32_t expects, int32_t b)
+{
+    static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
+    static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
+    static const int8_t behind[8] = { 0, 0, 1, 2, 1, 1, 2, 2 };
+    if (expects) return b < lo[expects] || b > hi[expects] ? -1 : behind[expects];
+    if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b > 0xf4) return -1;
+    if (b < 0x80) return 0;
+    return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
+   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
+   expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
     enum { LIMIT = 24 };
-    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
-                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
-    static const uint8_t behind[8] = {
-        0, 0, 1, 2, 1, 1, 2, 2
-    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
     int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
-        const int32_t expects = pair[i][1];
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = expects ? behind[expects] : 0;
-            if (expects ? b < range[expects][0] || b > range[expects][1]
-                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
-                continue;
-            if (!expects && b >= 0xc2)
-                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
-            int32_t flags = sampi_lex_at(m, next)->flags;
+            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
+            if (to < 0) continue;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
             if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (one && to == 0) {
+                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                continue;
+            }
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
             if (n == LIMIT) return false;
@@ -16317,24 +16361,140 @@ static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
     return !m->status;
 }
 
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
 {
-    const size_t n_mask = m->index->n_mask;
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
+/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
+   can't be seen at once. Strings with a length are that, and have too many states to look at. */
+static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
+    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
+                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
+    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
+    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
+    if (rest.kind == SAMPI_NODE_SET)
+        for (int32_t b = stops = true; b < 256; b++)
+            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
+    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
+    if (!state || m->status) return -1;
+    if (sampi_lex_at(m, state)->reach[2] < 0) {
+        bool takes = sampi_takes_plain(m, state, false, true);
+        sampi_lex_at(m, state)->reach[2] = takes;
+    }
+    if (!sampi_lex_at(m, state)->reach[2]) return -1;
+    return repeat.c < 0 ? INT32_MAX : repeat.c;
+}
+
+/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
+   call, and no dead end? No more than that many; INT32_MAX: any number. */
+static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+{
+    int32_t reach = sampi_lex_at(m, state)->reach[keep];
+    if (reach >= 0) return reach;
+    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
+    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
+    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
+    return reach;
+}
+
+/* Take the tokens at node i of the trie and below away. */
+static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    for (; nodes < end; nodes += 2) {
+        uint32_t token = nodes[0] >> 8;
+        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+    }
+}
+
+/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
+static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+{
+    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
+    sampi_level level = sampi_mark(m);
+    sampi_push_item(m, item.state, item.frame);
+    int32_t lo = m->items.n;
+    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
+    if (m->items.n > lo && !m->status) {
+        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
+        if (token) *token = (int32_t)(node[0] >> 8);
+        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
+        sampi_walk(m, i, lo, m->items.n, keep);
+    }
+    sampi_drop(m, level);
+}
+
+/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
+   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes;
+    int32_t state[SAMPI_MAX_PIECE + 1];
+    int8_t expects[SAMPI_MAX_PIECE + 1];
+    state[0] = item.state;
+    expects[0] = 0;
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
+        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
+        if (!next || other) {
+            sampi_clear_below(m, i, bits);
+            item.state = state[depth - 1];
+            if (next) sampi_walk_node(m, i, item, keep);
+            i += size;
+            continue;
+        }
+        state[depth] = next;
+        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
+        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
+        i += all ? size : 1;
+    }
+}
+
+/* Is it shorter to say which plain tokens an item does not allow? */
+static bool sampi_takes_most(sampi_matcher *m, int32_t state)
+{
+    int32_t n = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
+    return n > 80;
+}
+
+/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
+static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return NULL;
+    }
+    m->n_bits += size;
+    if (plain)
+        memcpy(bits, m->index->plain, size);
+    else
+        memset(bits, 0, size);
+    return bits;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
+{
     const int32_t *token = (const int32_t *)m->tokens.data;
     entry->token = first;
     entry->n_tokens = m->tokens.n - first;
-    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
-    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
-    if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return;
-    }
-    m->n_bits += n_mask * 4;
-    if (plain)
-        memcpy(entry->bits, m->index->plain, n_mask * 4);
-    else
-        memset(entry->bits, 0, n_mask * 4);
+    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
+    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
+    if (!entry->bits) return;
     for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
     m->tokens.n = first;
     entry->n_tokens = 0;
@@ -16373,7 +16533,6 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    bool plain = false;
     int32_t first = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
@@ -16381,8 +16540,12 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     if (entry->parent >= 2) sampi_close(m, level.items, true);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        plain = sampi_takes_plain(m, entry->state, keep);
-        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        const sampi_item item = { entry->state, 0 };
+        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
+        if (!entry->bits)
+            sampi_walk(m, 0, level.items, to, keep);
+        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
+            sampi_walk_plain(m, item, keep, entry->bits);
         sampi_walk(m, m->index->n_plain, level.items, to, keep);
     } else {
         sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
@@ -16391,7 +16554,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (!m->status) sampi_entry_tokens(m, entry, first);
     if (m->status) {
         m->tokens.n = first;
         m->places.n = entry->place;
@@ -16661,7 +16824,7 @@ static int sampi_node_parts(int kind)
 {
     if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
     if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
 /* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
@@ -16680,7 +16843,9 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
+                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
+                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
     }
 }
 
@@ -16722,7 +16887,8 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item);
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
+           (size_t)m->tree.pool.n;
 }
 
 /* Before a call does its work: room for what it will make. */
