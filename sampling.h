@@ -1078,6 +1078,30 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
 
+/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
+   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+     tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
+     words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
+     patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
+              the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
+              none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
+              ways to match, the first that backtracking finds counts.
+     Replay   what the text has from there on is accepted at once. If the grammar does not allow it, the token is
+              SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws another one).
+     State    the tokens since the making or samp_reset, which waits again.
+     Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
+              "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
+     Cost     while it waits, some ten nanoseconds a byte; the text is gone through once, at the trigger.
+     Source   llama.cpp's lazy grammars.
+   samp_grammar_is_awaiting -- 1: it waits for its trigger; 0: not, or no more; or a status. */
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens);
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens);
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
+
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
    how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
    first, and made again when it is needed; a call that needs more at once is SAMP_E_FULL. SAMP_OK, SAMP_E_NULL,
@@ -1680,8 +1704,8 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Of the bits of `words` words, an even number: 0 none is set, 1 some, 2 all. Masks are mostly alike over long
-   stretches. */
+/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
+   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -1780,9 +1804,15 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
-     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
-               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
-               between two floats when added. */
+     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
+               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
+               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+
+/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+typedef struct sampi_climb {
+    float max, most, a, b;
+    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1827,7 +1857,7 @@ typedef struct sampi_kernels {
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
+    size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1846,6 +1876,10 @@ typedef struct sampi_kernels {
 /* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
    algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
 #define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
+
+/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
+   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -2020,17 +2054,10 @@ static float sampi_half_ulp(float sum)
     return sum;
 }
 
-static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    float half = sampi_half_ulp(from);
-    size_t ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        float d = (from + x[i]) - from;
-        ties += !(fabsf(x[i] - d) < half);
-        *sum += (double)d;
-        *way += (double)fabsf(d);
-    }
-    return ties;
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
 }
 
 #define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
@@ -2041,10 +2068,6 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
 #define sampi_split_neon    sampi_split_scalar
 #define sampi_split_wasm    sampi_split_scalar
 #define sampi_split_generic sampi_split_scalar
-#define sampi_rise_sse2     sampi_rise_scalar
-#define sampi_rise_neon     sampi_rise_scalar
-#define sampi_rise_wasm     sampi_rise_scalar
-#define sampi_rise_generic  sampi_rise_scalar
 
 #if SAMPI_AVX2
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
@@ -2061,6 +2084,7 @@ static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, c
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_UPTO     SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
 #define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...)                                                                                      \
     __extension__({                                                                                                  \
@@ -2606,21 +2630,28 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
 }
 
-/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
-    V(f) d[4], t[4], f[4], p[4];
-    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    V(f) t[4], f[4];
+    SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_UPTO p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+}
+
+/* What they add to two sums of e^d and of -d e^d. */
+SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+{
+    V(f) d[4], p[4];
+    V(near_exps)(l, max, 4, d, p);
     SAMPI_FOUR
     {
         z[k % 2] += p[k];
@@ -2999,25 +3030,28 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     return V(hsum)(sum);
 }
 
-SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
+#endif
+
+SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
-    V(t) ties = { 0 };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
-        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
+               b = V(all)(c->b), most = V(all)(c->most);
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l, d, p;
+    V(t) doubts = { 0 };
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &l);
+        V(near_exps)(&l, max, 1, &d, &p);
+        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
+        d = (start + p) - start;
+        V(f) rest = p - d;
+        doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
         s[0] += d;
-        w[0] += V(max)(d, -d);
     }
     *sum += V(hsum)(V(widen_sum)(s));
-    *way += V(hsum)(V(widen_sum)(w));
-    size_t count = V(total)(ties);
+    size_t count = V(total)(doubts);
     V(leave)();
-    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
+    return count;
 }
-#endif
 
 #undef V
 #undef SAMPI_T
@@ -3036,7 +3070,7 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_rise_##isa                                                                       \
+            sampi_expf_##isa, sampi_climb_##isa                                                                      \
     }
 
 /* The best one comes last. */
@@ -3418,7 +3452,8 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* How many a cut may keep: masked candidates don't count for min_keep, k or ln n. */
+/* The candidates that are not masked: for top_k, the cuts' min_keep and mirostat (ln n) only these are there. A pass of
+   its own, for who needs no sum. In >>llama masked ones count, as they do in llama.cpp. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -6674,7 +6709,8 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* value NULL: the default, as samp_default_params has it. */
+/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
+   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -7508,7 +7544,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply)
+     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -8148,8 +8184,8 @@ static int sampi_range_of(sampi_row *row, sampi_range *range)
     return SAMP_OK;
 }
 
-/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. A double holds no
-   exact Z above 2^53, so an exact one has a place of its own. */
+/* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
+   exact one has a place of its own. The cast rounds down, so the upper bound is one more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -9142,16 +9178,52 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
 }
 
+/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
+   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const float half = sampi_half_ulp(from);
+    bool sure = true;
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
+    four up = none, size = none;
+    bits doubts = (bits)none;
+    for (; i + 4 <= n; i += 4) {
+        four v, d;
+        memcpy(&v, x + i, sizeof v);
+        d = (from + v) - from;
+        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
+        up += d;
+        size += (four)((bits)d & 0x7FFFFFFF);
+    }
+    for (int k = 0; k < 4; k++) {
+        sure &= !doubts[k];
+        *sum += (double)up[k];
+        *way += (double)size[k];
+    }
+#endif
+    for (; i < n; i++) {
+        float d = (from + x[i]) - from;
+        sure &= fabsf(x[i] - d) < half;
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return sure;
+}
+
 /* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+static float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -9262,14 +9334,11 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
-static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
-
-/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
 static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
-    float *e = sampi_llama_e(row);
+    float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_piece(&it);)
         for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
@@ -9280,53 +9349,121 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
     return sum;
 }
 
-/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
-   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
-   Writes x and id. -> m as it is; NAN if there are too many of them. */
-static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
-                                            double m, double over)
+/* The terms of a tile, as libm makes them. */
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
 {
-    const double half = (double)sampi_half_ulp(from);
-    double right = 0.0, w = 0.0;
-    float tie[8];
-    size_t ties = 0;
+    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
-        float d = (from + e[i]) - from;
-        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
-        if (ties == 8 || e[i] == last) return NAN;
-        size_t j = ties++;
-        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
-        tie[j] = e[i];
+        if (x[i] > c->most)
+            e[i] = 0.0f;
+        else if (c->sum > 0.0f)
+            e[i] = sampi_llama_share(e[i] / c->sum);
     }
-    for (size_t i = 0; i < ties; i++) {
-        double above = -over, d = (double)((from + tie[i]) - from);
-        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
-        (void)row->k->rise(row->work->x, count, from, &above, &w);
-        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
-        double before = (double)from + above + right;
-        right += ((double)((float)before + tie[i]) - before) - d;
-    }
-    return m + right;
 }
 
-/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
-   another exponent, these count alike in any order. false: one may. */
-static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
+   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
+   way between two sums; false: that is not so. */
+static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
-    const sampi_kernels *k = row->k;
-    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
-    double m = 0.0, w = 0.0, over = 0.0;
-    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
-    size_t ties = k->rise(e, n, sum, &m, &w);
-    for (size_t at = 0, len; at < row->cur.size; at += len) {
-        len = sampi_copy_logits(&row->cur, at, x);
-        (void)row->expf(x, len, 1.0f, sums->max, x);
-        ties -= k->rise(x, len, sum, &over, &w);
+    const sampi_kernels *k = part->k;
+    float e[SAMPI_TILE + 32], from = *sum;
+    double all = 0.0;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0, n; at < it.n; at += n) {
+            double m = 0.0, w = 0.0;
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
+            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+                sampi_llama_terms(part, it.x + at, n, c, e);
+                if (in_order) {
+                    from = sampi_add(e, n, from);
+                    continue;
+                }
+                m = 0.0;
+                if (!sampi_rise(e, n, from, &m, &w)) return false;
+            }
+            all += m;
+            if (in_order)
+                from = (float)((double)from + m);
+            else if (all > (double)from)
+                return false;
+        }
+    *sum = in_order ? from : (float)((double)from + all);
+    return in_order || sampi_stays_near(from, all, all);
+}
+
+/* Descending; a shell sort, as these are few. */
+static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
+{
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            float v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
+   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
+   up, and scratch. */
+static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+{
+    sampi_work *work = part->work;
+    uint32_t *end = (uint32_t *)(void *)work->scratch;
+    const size_t last = sampi_n_lines(part->n);
+    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
+    float *x = work->x, *y = work->logits, sum = 0.0f;
+    sampi_row some = *part;
+    sampi_pieces it;
+    size_t n = 0;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
+    memset(end, 0, (last + 2) * sizeof *end);
+    for (size_t i = 0; i < n; i++) {
+        float at = (c->max - x[i]) * scale;
+        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
+        end[work->id[i] + 1]++;
     }
-    m -= over;
-    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
-    sums->sum = (float)((double)sum + m);
-    return sampi_stays_near(sum, m, m);
+    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
+    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
+    for (size_t i = 0, at = 0; i <= last; i++) {
+        size_t len = end[i] - at;
+        float to = sum;
+        if (len < 64 && i < last) continue;
+        sampi_set_tokens(&some, y + at, NULL, len);
+        if (!sampi_llama_climb(&some, c, false, &to)) {
+            sampi_sort_floats(y + at, len);
+            to = sum;
+            (void)sampi_llama_climb(&some, c, true, &to);
+        }
+        sum = to;
+        at += len;
+    }
+    return sum;
+}
+
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
+static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+{
+    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
+    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    c.most = INFINITY;
+    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
+    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+}
+
+/* That of e^(l - max). */
+static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+{
+    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    float head = 0.0f;
+    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
@@ -9352,8 +9489,8 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, row, sums.max);
-    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    (void)sampi_llama_climb(row, &c, true, &sums.sum);
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9409,7 +9546,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
                 if (pass)
                     squares = sampi_llama_squares(x, n, mean, squares);
                 else
-                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+                    sum = sampi_add(x, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9422,15 +9559,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 /* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
 static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (!sampi_is_full(row)) return false;
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        if (row->cur.size > row->n / 4) return false;
-        sums->max = row->cur.data[0].logit;
-        (void)sampi_llama_exps(row, row, sums->max);
-        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
-    }
-    return false;
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
@@ -9455,7 +9589,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
-    const float *e = sampi_llama_e(row);
+    const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
     if (!row->by_order) {
@@ -9529,78 +9663,82 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
-   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
-   is not known. */
-static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+/* dist, the last of a chain, over an array: p stays as it is. */
+static void sampi_llama_dist_array(sampi_row *row, double u)
 {
-    const samp_token_data_array *cur = &row->cur;
-    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
-    float x[SAMPI_TILE];
-    double m = 0.0, w = 0.0, over = 0.0;
-    size_t ties = 0, n;
-    for (size_t at = 0; at < row->n; at += n) {
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        for (size_t i = 0; i < n; i++) {
-            float p = e[at + i] / sums->sum;
-            x[i] = p < least ? 0.0f : sampi_llama_share(p);
-        }
-        ties += row->k->rise(x, n, entropy, &m, &w);
+    samp_token_data_array *cur = &row->cur;
+    sampi_row all = *row;
+    size_t i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
+    sampi_set_tokens(&all, row->work->x, NULL, cur->size);
+    all.by_order = false;
+    (void)sampi_scan(&all);
+    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    if (!found) {
+        double sum = sampi_llama_exps(&all, &all, all.top);
+        found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
-        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
-    }
-    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+    if (found)
+        cur->selected = (int64_t)i;
+    else
+        sampi_llama_choose(cur, u);
 }
 
-/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
-static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+/* The entropy of a row whose head is in row->cur, with p, and in order. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    sampi_row by_score = *row;
+    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
+}
+
+/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                float entropy, float floor)
+{
     samp_token_data_array *cur = &row->cur;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    if (!sampi_is_full(row)) return SAMPI_DECLINED;
-    sampi_llama_array(row, true);
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    float entropy = sampi_llama_entropy(cur);
-    for (size_t i = 0; i < row->n; i++) {
-        id[i] = cur->data[i].id;
-        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
-    }
-    sampi_set_tokens(&by_score, x, id, row->n);
-    *cur = sampi_sorted_array(&by_score);
-    for (size_t i = 0; i < row->n; i++) {
-        samp_token_data *d = &cur->data[i];
-        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
-        d->p = sampi_llama_p(&sums, d->logit);
+    const float *e = row->work->logits;
+    sampi_row part = *row;
+    bool as_given = row->x && row->n_change == 0;
+    (void)sampi_llama_exps(row, row, sums->max);
+    sampi_gather(&part, floor);
+    for (size_t i = 0; i < part.n; i++)
+        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    *cur = sampi_sorted_array(&part);
+    for (size_t i = 0, end = 0; i < part.n; i = end) {
+        const float score = cur->data[i].logit;
+        for (; end < part.n && cur->data[end].logit == score; end++) {
+            samp_token_data *d = &cur->data[end];
+            d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
+            d->p = e[d->id] / sums->sum;
+        }
+        sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    return SAMP_OK;
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. */
+   entropy, less typical too. If that is not enough, from more tokens, or all. */
 static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        size_t size = cur->size;
-        if (size > row->n / 4) break;
-        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
-        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t size = cur->size;
+    for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+    if (last > 0.0f && -logf(last) > entropy) {
         sampi_llama_sort_by_score(cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
-    return sampi_llama_typical_of_all(row, s);
+    float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
+        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    return SAMP_OK;
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
@@ -9638,12 +9776,12 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
 static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -9654,7 +9792,7 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         sampi_set_tokens(&adapted, e, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(row->k, e, row->n, 0.0f);
+        sum = sampi_add(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
@@ -9728,9 +9866,12 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
     else
         sampi_keep_first(&part, keep < row->n ? keep : row->n);
     double total = sampi_llama_exps(row, &part, sums.max);
-    size_t n = part.n;
+    float *e = row->work->logits; /* gathering the head takes the part's place */
+    memcpy(e, part.x, part.n * sizeof *e);
+    sampi_set_tokens(&part, e, NULL, part.n);
     sampi_llama_head(row, 512);
-    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    if (row->cur.size > part.n) return SAMPI_DECLINED;
+    sampi_llama_total(row, &part, &sums);
     return sampi_llama_mirostat_draw(row, s, &sums, total);
 }
 
@@ -9987,7 +10128,14 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     }
     errno = before; /* libm's functions set it on underflow */
     if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data) {
+    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
+        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
+        if (!status) status = sampi_check(&row->cur);
+        if (!status) {
+            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+            status = sampi_accept_selected(job, &row->cur, token);
+        }
+    } else if (!status && row->cur.data) {
         status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
     } else if (!status) {
         *token = row->token;
@@ -10059,7 +10207,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, n * sizeof(float));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -10093,7 +10241,9 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
     return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
-/* The definition of a token: the array of all candidates, through the samplers one by one. */
+/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
+   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
+   had not. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
@@ -10661,7 +10811,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does it want tokens, but has no list to write them to? */
+/* Does the set want tokens, but has no list to write them to? Then SAMP_E_NULL, before the samplers move on. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
 /* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
@@ -11530,8 +11680,8 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
    to. So any number of moves costs one rotation in the end.
 
-   It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
-   sampi_checksum only. */
+   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_pow, sampi_round,
+   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
 #ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
@@ -12386,7 +12536,7 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
-   of both layouts, and sampi_kv_copy does for saving and loading. */
+   of both layouts, and sampi_kv_copy is enough for saving and for loading. When loading, data is only read. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -12691,6 +12841,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
+     triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
                   what a walk over the trie found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
@@ -12719,12 +12870,19 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,     /* a, then b */
     SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
     SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
     SAMPI_NODE_AND,     /* what both a and b match */
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
     SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
 } sampi_node_kind;
+
+/* What a GROUP is for, if not a number: the group's, from 0. */
+enum {
+    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
+    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+};
 
 /* What is known of a node. */
 enum {
@@ -12877,7 +13035,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
     int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
-    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_NOT) {
+    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
         int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
         if (other > depth) depth = other;
     }
@@ -13073,22 +13231,23 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi, but no surrogates: they have no UTF-8. */
+/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
+   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
-        uint32_t lo, hi, mark;
+        uint32_t lo, hi, lead;
         int n_tail;
-    } length[] = { { 0, 0x7f, 0, 0 },
+    } coded[] = { { 0, 0x7f, 0, 0 },
                    { 0x80, 0x7ff, 0xc0, 1 },
                    { 0x800, 0xd7ff, 0xe0, 2 },
                    { 0xe000, 0xffff, 0xe0, 2 },
                    { 0x10000, 0x10ffff, 0xf0, 3 } };
     sampi_node node = SAMPI_NEVER;
-    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
-        uint32_t from = lo > length[i].lo ? lo : length[i].lo, to = hi < length[i].hi ? hi : length[i].hi;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+        uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
         if (from <= to)
-            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, length[i].n_tail, length[i].mark));
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, coded[i].n_tail, coded[i].lead));
     }
     return node;
 }
@@ -13158,7 +13317,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Give a rule its body; a rule may be told before and get its body later. SAMP_OK, or the error that it is given. */
+/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
+   arguments is. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -13349,7 +13509,9 @@ typedef struct sampi_reader {
     sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
     int32_t depth;               /* of parentheses */
     uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
+    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
+    int32_t n_groups; /* with numbers for as many as these */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* parentheses in one another */
@@ -13618,7 +13780,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* A name, which stands for a rule, or a status. */
+/* The number of the rule whose name is read, a new one if no rule has it; or a status. New ones count for llama.cpp's
+   limit of what repetitions make (n_symbols). */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -13881,11 +14044,19 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
 }
 
+/* n as a group, if that matters. */
+static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
+{
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
+}
+
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
 
 static sampi_node sampi_regex_group(sampi_reader *r)
 {
     const char *start = r->at++;
+    int32_t group = SAMPI_GROUP_NONE;
     if (++r->depth > SAMPI_MAX_NESTING)
         return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     if (r->at[0] == '?') {
@@ -13895,13 +14066,16 @@ static sampi_node sampi_regex_group(sampi_reader *r)
         r->at += 2;
         if (named)
             while (*r->at && *r->at++ != '>') continue;
+        if (named) group = r->n_groups++;
+    } else {
+        group = r->n_groups++;
     }
     sampi_node n = sampi_regex_alternatives(r);
     if (n < 0) return n;
     if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
-    return n;
+    return sampi_regex_way(r, n, group);
 }
 
 /* One thing that may be repeated. */
@@ -13964,8 +14138,10 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
         } else {
             r->at++;
         }
-        r->at += *r->at == '?'; /* lazy or not, the texts are the same */
         n = sampi_tree_repeat(r->tree, n, least, most);
+        if (*r->at != '?') continue;
+        r->at++; /* lazy or not, the texts are the same */
+        if (least != most) n = sampi_regex_way(r, n, SAMPI_GROUP_LAZY);
     }
     return n;
 }
@@ -13976,7 +14152,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     for (;;) {
         char c = *r->at;
         if (r->at == r->end || c == ')' || c == '|') {
-            sampi_node n = sampi_read_join(r, first_part, true);
+            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
             if (sampi_read_part(r, n) < 0) return r->error->status;
             if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
             first_part = r->parts.n;
@@ -14028,25 +14204,32 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
     }
 }
 
-/* A regular expression, [n] bytes with a 0 behind them: the texts that match it as a whole, or with `search` those in
-   which it occurs. `chars` writes a class of code points (sampi_tree_class does, as UTF-8). A status, and *error, if it
-   is none; SAMP_E_UNSUPPORTED if it is not regular. */
+/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
+   ways. A status, and *error, if it is none. */
+static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(error, 0, sizeof *error);
+    r->text = r->at = text;
+    r->end = text + n;
+    r->error = error;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    sampi_node all = sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r->parts);
+    return all;
+}
+
+/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
+   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
 {
     sampi_reader r;
     memset(&r, 0, sizeof r);
-    memset(error, 0, sizeof *error);
     r.tree = t;
-    r.text = r.at = text;
-    r.end = text + n;
-    r.error = error;
     r.chars = chars;
-    if (n > SAMPI_MAX_REGEX) return sampi_expected(&r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
-    sampi_node all = sampi_regex_alternatives(&r);
-    if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
-    sampi_vec_free(&r.parts);
+    sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all < 0) return all;
     sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
@@ -14423,6 +14606,332 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
     SAMP_FREE(index);
 }
 
+/* ---- triggers ----
+   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
+   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
+   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+
+   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
+   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
+   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+
+typedef enum sampi_op_kind {
+    SAMPI_OP_BYTE,  /* the byte a */
+    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
+    SAMPI_OP_NEVER, /* nothing */
+    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
+    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
+    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_MATCH
+} sampi_op_kind;
+typedef struct sampi_op {
+    int32_t kind, a, b;
+} sampi_op;
+
+/* An expression: its first operation, and whether it is to match the whole text first. */
+typedef struct sampi_program {
+    int32_t first, whole;
+} sampi_program;
+
+#define SAMPI_MAX_OPS    (1 << 16)
+#define SAMPI_MAX_GROUPS 64
+
+typedef struct sampi_lazy {
+    sampi_vec ops;      /* sampi_op: all programs */
+    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec programs; /* sampi_program */
+    sampi_vec tokens;   /* samp_token: they end the wait too */
+    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
+                           is under way, for what was and for what is to be done, and the round of each operation */
+    int32_t n_live;
+    uint32_t round;
+    bool is_lazy, waiting, found; /* found: there is a match */
+} sampi_lazy;
+
+/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
+   else UTF-8 of those that it has. */
+static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    uint8_t bits[32];
+    uint32_t next = 0x80; /* the first one above that it has not */
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i][0] <= next && ranges[i][1] >= next) {
+            next = ranges[i][1] + 1;
+            i = (size_t)-1;
+        }
+    bool all = negated || next > 0x10ffff;
+    memset(bits, 0, 16);
+    memset(bits + 16, all ? 0xff : 0, 16);
+    for (uint32_t c = 0; c < 0x80; c++) {
+        bool in = negated;
+        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
+        bits[c / 8] |= (uint8_t)(in << c % 8);
+    }
+    sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+    for (size_t i = 0; i < n && !all; i++)
+        if (ranges[i][1] >= 0x80)
+            node = sampi_tree_alt(
+                t, sampi_tree_code_points(t, ranges[i][0] < 0x80 ? 0x80 : ranges[i][0], ranges[i][1]), node);
+    return node;
+}
+
+/* Append an operation; its number, or a status. */
+static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
+{
+    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
+    if (!op) return z->ops.n < SAMPI_MAX_OPS ? SAMP_E_NOMEM : SAMP_E_RANGE;
+    op->kind = kind;
+    op->a = a;
+    op->b = b;
+    return z->ops.n - 1;
+}
+
+/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+{
+    sampi_op *op = (sampi_op *)z->ops.data + at;
+    if (first) op->a = z->ops.n;
+    if (second) op->b = z->ops.n;
+}
+
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
+
+/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
+{
+    int status = SAMP_OK;
+    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_emit(z, t, e->a);
+    int32_t before = z->ops.n, most = e->c < 0 ? e->b + 1 : e->c;
+    for (int32_t i = e->b; i < most && !status; i++) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, !lazy, lazy);
+        status = sampi_emit(z, t, e->a);
+        int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
+        if (back < 0) status = back;
+    }
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+        sampi_op *op = (sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
+        if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
+    }
+    return status;
+}
+
+/* First a, then what it has behind |, and so on. */
+static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, true, false);
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+        if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
+        if (out < -1) status = out;
+        if (!status) sampi_emit_here(z, split, false, true);
+    }
+    if (!status) status = sampi_emit(z, t, n);
+    while (out >= 0 && !status) {
+        int32_t before = ((const sampi_op *)z->ops.data)[out].b;
+        sampi_emit_here(z, out, true, true);
+        out = before;
+    }
+    return status;
+}
+
+/* The operations of a node. */
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t at = 0;
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_at(t, n)->b)
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+    if (status) return status;
+    const sampi_expr *e = sampi_at(t, n);
+    const uint8_t *bytes = sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMP_OK;
+        case SAMPI_NODE_ALT: return sampi_emit_alternatives(z, t, n);
+        case SAMPI_NODE_REPEAT: return sampi_emit_repeat(z, t, e, false);
+        case SAMPI_NODE_TEXT:
+            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
+            break;
+        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
+            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
+            at = sampi_emit_op(z, kind, e->a, 0);
+            break;
+        }
+        case SAMPI_NODE_GROUP:
+            if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
+            if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
+            if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
+            if (at >= 0) status = sampi_emit(z, t, e->a);
+            if (at >= 0 && !status && e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
+            break;
+        default: at = sampi_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
+    }
+    return at < 0 ? at : status;
+}
+
+/* One more program: the texts of a node. */
+static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
+{
+    if (n < 0) return n;
+    sampi_program *p = (sampi_program *)sampi_vec_add(&z->programs, sizeof *p, 1);
+    if (!p) return SAMP_E_NOMEM;
+    p->first = z->ops.n;
+    p->whole = whole;
+    int status = sampi_emit(z, t, n);
+    int32_t last = status ? status : sampi_emit_op(z, SAMPI_OP_MATCH, 0, 0);
+    return last < 0 ? last : SAMP_OK;
+}
+
+/* Words become one program, patterns one each. */
+static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
+{
+    sampi_node words = SAMPI_NEVER;
+    int status = n && !texts ? SAMP_E_NULL : SAMP_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (!texts[i]) status = SAMP_E_NULL;
+    for (size_t i = n; i-- > 0 && !status && !patterns;)
+        words = sampi_tree_alt(t, sampi_tree_text(t, texts[i], strlen(texts[i])), words);
+    if (!status && !patterns && n)
+        status = sampi_lazy_program(z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0),
+                                    false);
+    for (size_t i = 0; i < n && !status && patterns; i++) {
+        samp_grammar_error error;
+        sampi_reader r;
+        memset(&r, 0, sizeof r);
+        r.tree = t;
+        r.chars = sampi_trigger_class;
+        r.ways = true;
+        size_t length = strlen(texts[i]);
+        sampi_node node = sampi_regex_read(&r, texts[i], length, &error);
+        status = sampi_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
+    }
+    return status;
+}
+
+/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    for (;;) {
+        const sampi_op *op = &ops[at];
+        bool on = false;
+        if (round[at] != z->round) {
+            round[at] = z->round;
+            if (op->kind == SAMPI_OP_MATCH) z->found = true;
+            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
+            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
+                 (op->kind == SAMPI_OP_END && end);
+            if (!on) list[(*n)++] = at;
+        }
+        if (!on && n_todo == 0) return;
+        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+    }
+}
+
+/* A match may begin at the text's end. */
+static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+{
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+}
+
+/* To the beginning of a text. */
+static void sampi_lazy_reset(sampi_lazy *z)
+{
+    z->waiting = z->is_lazy;
+    z->found = false;
+    z->n_live = 0;
+    z->round++;
+    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+}
+
+/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    size_t n_ops = (size_t)z->ops.n;
+    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    for (size_t i = 0; i < n; i++) {
+        z->round++;
+        n_next = 0;
+        for (int32_t k = 0; k < z->n_live; k++) {
+            const sampi_op *op = &ops[live[k]];
+            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
+                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
+                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+        }
+        sampi_lazy_enter(z, next, &n_next, false);
+        z->n_live = n_next;
+        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
+    }
+    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    z->round++;
+    n_next = 0;
+    for (int32_t k = 0; k < z->n_live; k++)
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+    bool found = z->found;
+    z->found = inside;
+    return found;
+}
+
+/* Keep what there is before a token, and take it back. */
+static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
+{
+    *n = z->n_live;
+    *found = z->found;
+    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+}
+static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
+{
+    z->n_live = n;
+    z->found = found;
+    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+}
+
+/* An array of its own for each: clones. */
+static void sampi_lazy_free(sampi_lazy *z)
+{
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+}
+
+/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
+                           const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
+{
+    sampi_tree tree;
+    int status = sampi_tree_init(&tree);
+    *field = patterns ? "trigger_patterns" : "trigger_words";
+    if (!status) status = sampi_lazy_read(z, &tree, texts, n_texts, patterns);
+    z->pool = tree.pool;
+    memset(&tree.pool, 0, sizeof tree.pool);
+    sampi_tree_free(&tree);
+    if (status) return status;
+    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !places) return SAMP_E_NOMEM;
+    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    *field = "trigger_tokens";
+    for (size_t i = 0; i < n; i++) {
+        if (!tokens) return SAMP_E_NULL;
+        if (tokens[i] < 0 || tokens[i] >= n_vocab) return SAMP_E_RANGE;
+        samp_token *token = (samp_token *)sampi_vec_add(&z->tokens, sizeof *token, 1);
+        if (!token) return SAMP_E_NOMEM;
+        *token = tokens[i];
+    }
+    z->is_lazy = true;
+    return SAMP_OK;
+}
+
 /* ---- the matcher ----
    Where a text is in a grammar. A position is a set of items: a state, and a frame to go back to when it is done.
 
@@ -14516,6 +15025,7 @@ typedef struct sampi_matcher {
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
+    sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
     sampi_memo *memo;    /* [SAMPI_MEMO] */
@@ -15056,7 +15566,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->status ? 0 : m->items.n - first;
 }
 
-/* Drop the items, frames and edges behind a level. */
+/* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n };
@@ -15330,7 +15840,11 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     sampi_level here = sampi_mark(m);
-    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
+    if (m->lazy.waiting) {
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
     m->budget = m->max_steps / 8;
     sampi_mask_items(m, bits);
     if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
@@ -15562,15 +16076,177 @@ static int sampi_matcher_begin(sampi_matcher *m)
     return m->status;
 }
 
-/* What a token leads to: items from the returned number on; none: it is not allowed. Nothing is kept yet. */
-static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token)
+/* ---- waiting: a lazy grammar before its trigger ---- */
+
+/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
+   place that group ~op had before. */
+typedef struct sampi_way {
+    int32_t op, at;
+} sampi_way;
+
+/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
+   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
+   once at a place. */
+static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
+                             uint8_t *tried, int32_t *slots)
+{
+    const sampi_lazy *z = &m->lazy;
+    sampi_vec ways;
+    memset(&ways, 0, sizeof ways);
+    memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
+    bool matched = false;
+    for (int32_t at_op = first; !matched && sampi_step(m);) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
+        size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
+        bool on = !(tried[bit / 8] >> bit % 8 & 1);
+        sampi_way later = { op->b, at };
+        tried[bit / 8] |= (uint8_t)(1u << bit % 8);
+        switch (on ? op->kind : SAMPI_OP_NEVER) {
+            case SAMPI_OP_BYTE: on = at < n && text[at++] == op->a; break;
+            case SAMPI_OP_SET:
+                on = at < n && (((const uint8_t *)z->pool.data)[op->a + text[at] / 8] >> text[at] % 8 & 1);
+                at++;
+                break;
+            case SAMPI_OP_BEGIN: on = at == 0; break;
+            case SAMPI_OP_END: on = at == n; break;
+            case SAMPI_OP_MATCH: matched = on = !whole || at == n; break;
+            case SAMPI_OP_SAVE: later.op = ~op->a, later.at = slots[op->a], slots[op->a] = at; break;
+            default: on = on && op->kind == SAMPI_OP_SPLIT; break;
+        }
+        if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
+            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            if (way) *way = later;
+        }
+        at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
+        while (!on && ways.n > 0) {
+            sampi_way way = ((const sampi_way *)ways.data)[--ways.n];
+            on = way.op >= 0;
+            if (!on) slots[~way.op] = way.at;
+            at_op = way.op;
+            at = way.at;
+        }
+        if (!on) break;
+    }
+    sampi_vec_free(&ways);
+    return matched && !m->status;
+}
+
+/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
+{
+    int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
+    size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
+    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
+    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+        memset(tried, 0, n_tried);
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+            if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
+    }
+    SAMP_FREE(tried);
+    for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
+        if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
+    return start;
+}
+
+static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
+/* Where the grammar begins in the text of all tokens so far, or -1. */
+static int32_t sampi_lazy_start(sampi_matcher *m)
+{
+    sampi_vec text;
+    size_t n;
+    memset(&text, 0, sizeof text);
+    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+        const uint8_t *bytes = sampi_piece(m, i, &n);
+        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        if (room) memcpy(room, bytes, n);
+    }
+    int32_t start = -1;
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+        start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
+                                text.n);
+    sampi_vec_free(&text);
+    return start;
+}
+
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
+
+/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+{
+    for (; i < m->history.n && !m->status; i++, skip = 0) {
+        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        if (m->items.n <= first) return false;
+        sampi_settle_items(m, first);
+    }
+    return !m->status;
+}
+
+/* The same from the text's byte `start` on. */
+static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+{
+    size_t n, before = 0;
+    int32_t i = 0;
+    for (; i < m->history.n; i++, before += n) {
+        sampi_piece(m, i, &n);
+        if (before + n > (size_t)start) break;
+    }
+    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+}
+
+/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
+   changed then, as after all errors. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+{
+    sampi_lazy *z = &m->lazy;
+    size_t n;
+    int32_t n_live;
+    bool found, allowed = true, named = false;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
+    sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    sampi_lazy_keep(z, &n_live, &found);
+    if (kept) *kept = token;
+    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
+    if (kept && !m->status) {
+        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
+        if (!z->waiting) {
+            int32_t start = named ? 0 : sampi_lazy_start(m);
+            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
+        }
+    }
+    if (m->status || !allowed) {
+        if (kept) m->history.n--;
+        z->waiting = true;
+        sampi_lazy_undo(z, n_live, found);
+        sampi_drop(m, before);
+        m->n_now = items.n;
+        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    }
+    sampi_vec_free(&items);
+    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* ---- the matcher as a whole ---- */
+
+/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
+   is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
     const samp_vocab *vocab = m->index->vocab;
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes, n) : m->n_now;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -15584,9 +16260,10 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
     if (status) return status;
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
-    int32_t first = sampi_matcher_try(m, token);
+    int32_t first = sampi_matcher_try(m, token, 0);
     samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
     if (m->status || !kept) {
         sampi_drop(m, before);
@@ -15601,10 +16278,10 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status ? status : 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
-    bool allowed = sampi_matcher_try(m, token) < m->items.n;
+    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
     sampi_drop(m, before);
     return m->status ? m->status : allowed;
 }
@@ -15615,6 +16292,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->status = SAMP_OK;
     m->budget = m->max_steps;
     m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    sampi_lazy_reset(&m->lazy);
     m->frames.n = 1;
     m->live = 1;
     sampi_begin_step(m);
@@ -15632,6 +16310,7 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
                          &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
@@ -15712,6 +16391,12 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
     m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->lazy = from->lazy;
+    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
+    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
+    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
+    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
+    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
     if (!m->status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -15736,6 +16421,7 @@ static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matc
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
     bool any = false;
@@ -15774,12 +16460,15 @@ static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
     return copy;
 }
 
-SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+/* With the triggers of a lazy grammar, which are used up, or NULL. */
+static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (m && lazy) m->lazy = *lazy;
+    if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
     sampi_require(&t, !status, status, "grammar");
@@ -15790,6 +16479,42 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
     samp_sampler *s = sampi_new(&t);
     if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
     return s;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    return sampi_grammar_init(index, grammar, NULL);
+}
+
+static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                             const char *const *texts, size_t n_texts, bool patterns,
+                                             const samp_token *tokens, size_t n_tokens)
+{
+    sampi_lazy lazy;
+    const char *field = NULL;
+    memset(&lazy, 0, sizeof lazy);
+    if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
+    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    if (!status) return sampi_grammar_init(index, grammar, &lazy);
+    sampi_lazy_free(&lazy);
+    if (status == SAMP_E_NOMEM) return NULL;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, false, status, field);
+    return sampi_new(&t);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, words, n_words, false, tokens, n_tokens);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
 /* The matcher of a sampler, or NULL and why not. */
@@ -15825,7 +16550,14 @@ SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
     const sampi_matcher *m = sampi_matcher_of(s, &status);
-    return m ? sampi_matcher_ends(m) : status;
+    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+}
+
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? m->lazy.waiting : status;
 }
 
 /* The only byte that the items [from, to) go on with, or -1. */
@@ -15852,7 +16584,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (!status) status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status;
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
@@ -15878,15 +16610,19 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     samp_token token = samp_draw(chain, logits, n_vocab);
     int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
     if (allowed < 0) return allowed;
-    if (!allowed) {
-        status = samp_grammar_mask(grammar, m->bits);
-        if (!status && n_vocab > m->index->n_vocab) status = SAMP_E_RANGE;
-        if (status) return status;
-        token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
+    while (!status && token >= 0) {
+        if (!allowed && n_vocab > m->index->n_vocab) return SAMP_E_RANGE;
+        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+        if (token >= 0) status = samp_accept(grammar, token);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
+        if (allowed)
+            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
+        allowed = false;
+        status = SAMP_OK;
     }
-    if (token < 0) return token;
-    status = samp_accept(grammar, token);
-    if (!status) status = samp_accept(chain, token);
+    if (!status && token >= 0) status = samp_accept(chain, token);
     return status ? status : token;
 }
 
@@ -15913,6 +16649,7 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
     int status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
@@ -15920,7 +16657,7 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -15933,6 +16670,14 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
         sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     }
+    const sampi_lazy *z = &m->lazy;
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
+        sampi_mix(hash, (uint64_t)op->b);
+    }
+    for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
+    if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
 /* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
@@ -15951,13 +16696,6 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
-/* The user's own flags again. */
-#if defined(__clang__) || defined(_MSC_VER)
-#pragma float_control(pop)
-#endif
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /* ==================================================================================================== >>json
    A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
@@ -16206,6 +16944,7 @@ static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
         sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
 }
 
+/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -16347,30 +17086,57 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* clang-format off */
+/* A keyword, and what its value must be. */
 #define SAMPI_SCHEMA_KEYS(X) \
-    X(TYPE, "type") X(CONST, "const") X(ENUM, "enum") X(NOT, "not") X(ALL_OF, "allOf") X(ANY_OF, "anyOf") \
-    X(ONE_OF, "oneOf") X(IF, "if") X(THEN, "then") X(ELSE, "else") X(REF, "$ref") \
-    X(PROPERTIES, "properties") X(PATTERN_PROPERTIES, "patternProperties") \
-    X(ADDITIONAL_PROPERTIES, "additionalProperties") X(PROPERTY_NAMES, "propertyNames") X(REQUIRED, "required") \
-    X(MIN_PROPERTIES, "minProperties") X(MAX_PROPERTIES, "maxProperties") \
-    X(DEPENDENT_REQUIRED, "dependentRequired") X(DEPENDENT_SCHEMAS, "dependentSchemas") \
-    X(DEPENDENCIES, "dependencies") X(UNEVALUATED_PROPERTIES, "unevaluatedProperties") \
-    X(PREFIX_ITEMS, "prefixItems") X(ITEMS, "items") X(ADDITIONAL_ITEMS, "additionalItems") \
-    X(CONTAINS, "contains") X(MIN_CONTAINS, "minContains") X(MAX_CONTAINS, "maxContains") \
-    X(MIN_ITEMS, "minItems") X(MAX_ITEMS, "maxItems") X(UNIQUE_ITEMS, "uniqueItems") \
-    X(UNEVALUATED_ITEMS, "unevaluatedItems") \
-    X(MIN_LENGTH, "minLength") X(MAX_LENGTH, "maxLength") X(PATTERN, "pattern") X(FORMAT, "format") \
-    X(MINIMUM, "minimum") X(MAXIMUM, "maximum") X(EXCLUSIVE_MINIMUM, "exclusiveMinimum") \
-    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum") X(MULTIPLE_OF, "multipleOf") \
-    X(DYNAMIC_REF, "$dynamicRef") X(RECURSIVE_REF, "$recursiveRef") \
-    X(ID, "$id") X(OLD_ID, "id") X(ANCHOR, "$anchor") X(DYNAMIC_ANCHOR, "$dynamicAnchor") X(SCHEMA, "$schema")
+    X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
+    X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
+    X(IF, "if", SCHEMA) X(THEN, "then", SCHEMA) X(ELSE, "else", SCHEMA) X(REF, "$ref", ANY) \
+    X(PROPERTIES, "properties", MEMBERS) X(PATTERN_PROPERTIES, "patternProperties", MEMBERS) \
+    X(ADDITIONAL_PROPERTIES, "additionalProperties", SCHEMA) X(PROPERTY_NAMES, "propertyNames", SCHEMA) \
+    X(REQUIRED, "required", LIST_OR_BOOL) \
+    X(MIN_PROPERTIES, "minProperties", NUMBER) X(MAX_PROPERTIES, "maxProperties", NUMBER) \
+    X(DEPENDENT_REQUIRED, "dependentRequired", MEMBERS) X(DEPENDENT_SCHEMAS, "dependentSchemas", MEMBERS) \
+    X(DEPENDENCIES, "dependencies", MEMBERS) X(UNEVALUATED_PROPERTIES, "unevaluatedProperties", SCHEMA) \
+    X(PREFIX_ITEMS, "prefixItems", LIST) X(ITEMS, "items", SCHEMA_OR_LIST) \
+    X(ADDITIONAL_ITEMS, "additionalItems", SCHEMA) \
+    X(CONTAINS, "contains", SCHEMA) X(MIN_CONTAINS, "minContains", NUMBER) X(MAX_CONTAINS, "maxContains", NUMBER) \
+    X(MIN_ITEMS, "minItems", NUMBER) X(MAX_ITEMS, "maxItems", NUMBER) X(UNIQUE_ITEMS, "uniqueItems", BOOL) \
+    X(UNEVALUATED_ITEMS, "unevaluatedItems", SCHEMA) \
+    X(MIN_LENGTH, "minLength", NUMBER) X(MAX_LENGTH, "maxLength", NUMBER) \
+    X(PATTERN, "pattern", TEXT) X(FORMAT, "format", TEXT) \
+    X(MINIMUM, "minimum", NUMBER) X(MAXIMUM, "maximum", NUMBER) \
+    X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", NUMBER_OR_BOOL) \
+    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", NUMBER_OR_BOOL) \
+    X(MULTIPLE_OF, "multipleOf", NUMBER) \
+    X(DYNAMIC_REF, "$dynamicRef", ANY) X(RECURSIVE_REF, "$recursiveRef", ANY) X(ID, "$id", ANY) X(OLD_ID, "id", ANY) \
+    X(ANCHOR, "$anchor", ANY) X(DYNAMIC_ANCHOR, "$dynamicAnchor", ANY) X(SCHEMA, "$schema", ANY)
 /* clang-format on */
 typedef enum sampi_schema_key {
-#define SAMPI_SCHEMA_KEY(key, name) SAMPI_KEY_##key,
+#define SAMPI_SCHEMA_KEY(key, name, value) SAMPI_KEY_##key,
     SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_KEY)
 #undef SAMPI_SCHEMA_KEY
         SAMPI_KEY_LAST
 } sampi_schema_key;
+
+/* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
+#define SAMPI_SCHEMA_VALUES(X)                                                                                       \
+    X(ANY, 0x7f, "") /* or looked at where it is read */                                                             \
+    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false")                                           \
+    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number")                                                                    \
+    X(TEXT, 1 << SAMPI_JSON_STRING, "a string")                                                                      \
+    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array")                                                                       \
+    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object")                                                                  \
+    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them")                            \
+    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema")                                                    \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */                         \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */   \
+    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
+enum {
+#define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_VALUE)
+#undef SAMPI_SCHEMA_VALUE
+        SAMPI_VALUE_LAST
+};
 
 /* Sets of types. */
 enum {
@@ -16414,7 +17180,7 @@ typedef struct sampi_schema {
     sampi_tree *tree;
     int status;                     /* the first error: what comes after it does nothing */
     bool in_order;                  /* members come in the schema's order */
-    int draft;                      /* 4, 6, 7, or 2020 */
+    int draft;                      /* 4 to 7; 8: 2019 and later */
     int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
     uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
     sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
@@ -16449,14 +17215,6 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 {
     *n = x->doc.strings[string].n;
     return x->doc.bytes + x->doc.strings[string].at;
-}
-
-/* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
-static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
-{
-    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
-        return -1;
-    return sampi_json_member(&x->doc, schema, x->key[key]);
 }
 
 /* ---- errors ---- */
@@ -16517,6 +17275,32 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
+/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
+   draft 7, a $ref has no neighbours. */
+static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+#define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
+    static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
+#undef SAMPI_SCHEMA_MAY_BE
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
+    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
+#undef SAMPI_SCHEMA_EXPECTED
+    return -1;
+}
+
+/* The number of a name in a list of names; -1, and an error: it is no string. */
+static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+{
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
+    sampi_malformed(x, node, "expected a name");
+    return -1;
+}
+
 /* An error of the tree is one of the schema. */
 static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 {
@@ -16553,7 +17337,6 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     size_t n, i = 0;
     int64_t value = 0;
     if (node < 0) return absent;
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return sampi_malformed(x, node, "expected a number"), absent;
     const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
@@ -16580,7 +17363,7 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
 enum { SAMPI_URI = 1024 };
 
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
-static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
     return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
@@ -16618,7 +17401,7 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
 }
 
 /* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
-static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t node, char *out)
+static SAMPI_COLD size_t sampi_schema_address(sampi_schema *x, int32_t node, char *out)
 {
     int32_t way[SAMPI_JSON_DEPTH + 1];
     int n_way = 0;
@@ -16634,7 +17417,7 @@ static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t nod
 }
 
 /* The schema around a node that has an address of its own, or the root. */
-static SAMPI_COLD int32_t sampi_schema_resource(const sampi_schema *x, int32_t node)
+static SAMPI_COLD int32_t sampi_schema_resource(sampi_schema *x, int32_t node)
 {
     for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
         size_t n = 0;
@@ -16933,7 +17716,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings of one number: any number of zeros at the end of its fraction. */
+/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
+   fraction, 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -17062,6 +17846,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
+/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
 static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
 {
     for (int32_t i = 0; i < list.n; i++)
@@ -17244,7 +18029,6 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, node, "expected a string"), all;
     const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
@@ -17321,6 +18105,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
+/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -17420,8 +18205,6 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
-    if (!one && sampi_doc(x, values)->kind != SAMPI_JSON_ARRAY)
-        return sampi_malformed(x, values, "expected an array"), s;
     for (int string = 0; string < 2; string++) {
         sampi_texts *texts = string ? &s.string : &s.number;
         texts->list = x->arena.n;
@@ -17525,7 +18308,7 @@ static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* How many keywords of a schema ask something of a value. */
-static SAMPI_COLD int32_t sampi_schema_says(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
@@ -17671,8 +18454,6 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
     return types;
 }
 
-/* What remains of a goal for arrays or objects: see sampi_expand. */
-static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type);
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
 /* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
@@ -17715,7 +18496,7 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 }
 
 /* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
-static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
             items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -17723,8 +18504,9 @@ static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t sch
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind those. */
-static SAMPI_COLD int32_t sampi_schema_rest(const sampi_schema *x, int32_t schema)
+/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
+   additionalItems says nothing. */
+static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
@@ -17824,7 +18606,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* One way: a literal more, or an atom more (kind >= 0), beside what is to do. */
+/* One way: a literal more, beside what is to do. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -17927,9 +18709,10 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
 {
     int32_t at, n_atoms = x->atoms.n;
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
-            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, sampi_doc(x, i)->text, now, later);
-            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, sampi_doc(x, i)->text, 0);
+        for (int32_t i = sampi_doc(x, at)->first, name; i >= 0; i = sampi_doc(x, i)->next) {
+            if ((name = sampi_schema_name(x, i)) < 0) break;
+            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
         }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
@@ -18058,7 +18841,6 @@ static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
-    if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
         for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
@@ -18078,10 +18860,8 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
         bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
-            if (sampi_doc(x, i)->kind != SAMPI_JSON_STRING)
-                sampi_malformed(x, i, "expected a name");
-            else
-                sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, sampi_doc(x, i)->text, 0);
+            int32_t other = sampi_schema_name(x, i);
+            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
     } else
@@ -18167,6 +18947,8 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
+/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
+   The atoms of a search around this one stay as they are. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -18235,11 +19017,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     bool list = at >= 0 &&
                 sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
     if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
-    for (int32_t i = list ? sampi_doc(x, at)->first : -1; i >= 0; i = sampi_doc(x, i)->next)
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_STRING)
-            sampi_object_name(x, o, sampi_doc(x, i)->text, true);
-        else
-            sampi_malformed(x, i, "expected a name");
+    for (int32_t i = list ? sampi_doc(x, at)->first : -1, name; i >= 0; i = sampi_doc(x, i)->next)
+        if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
         bool known = false;
@@ -18637,6 +19416,16 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
+/* Is the node one of the members? What allows the same texts is the same node. */
+static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
+{
+    for (int32_t i = 0; i < members->n; i++) {
+        if (((const sampi_member *)members->data)[i].node == node) return true;
+        if (i % 64 == 0) (void)sampi_schema_step(x, 0);
+    }
+    return false;
+}
+
 /* uniqueItems, where every item is one of a few values: members in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
@@ -18655,6 +19444,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
         sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
                                  : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
                            false };
+        if (sampi_is_member(x, &list, m.node)) continue; /* an enum may say the same twice */
         sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
         if (room)
             *room = m;
@@ -18843,7 +19633,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
-#define SAMPI_SCHEMA_NAME(key, name) name,
+#define SAMPI_SCHEMA_NAME(key, name, value) name,
         SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
 #undef SAMPI_SCHEMA_NAME
     };
@@ -18935,6 +19725,13 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */
 
 /* MIT License
