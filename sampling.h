@@ -9350,7 +9350,8 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
 }
 
 /* The terms of a tile, as libm makes them. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+                                         float *e)
 {
     (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
@@ -9701,8 +9702,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     bool as_given = row->x && row->n_change == 0;
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
-    for (size_t i = 0; i < part.n; i++)
-        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     for (size_t i = 0, end = 0; i < part.n; i = end) {
         const float score = cur->data[i].logit;
@@ -9716,7 +9716,8 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
     float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
-    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
+    return part.n == row->n ||
+           (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
@@ -12951,7 +12952,7 @@ typedef struct sampi_tree {
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap) {
+    if (vec->n + more > vec->cap || !vec->data) {
         int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
         while (cap < vec->n + more) cap *= 2;
         void *data = SAMP_MALLOC((size_t)cap * width);
@@ -12963,6 +12964,12 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     }
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+/* Element i; NULL of an array that has none. */
+static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+{
+    return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
@@ -13052,7 +13059,7 @@ static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
-    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
     if ((count & 1) || count / 2 < list->least) return false;
     for (int32_t i = 0; i < list->n; i++) {
         while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
@@ -13239,10 +13246,10 @@ static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi
         uint32_t lo, hi, lead;
         int n_tail;
     } coded[] = { { 0, 0x7f, 0, 0 },
-                   { 0x80, 0x7ff, 0xc0, 1 },
-                   { 0x800, 0xd7ff, 0xe0, 2 },
-                   { 0xe000, 0xffff, 0xe0, 2 },
-                   { 0x10000, 0x10ffff, 0xf0, 3 } };
+                  { 0x80, 0x7ff, 0xc0, 1 },
+                  { 0x800, 0xd7ff, 0xe0, 2 },
+                  { 0xe000, 0xffff, 0xe0, 2 },
+                  { 0x10000, 0x10ffff, 0xf0, 3 } };
     sampi_node node = SAMPI_NEVER;
     for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
         uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
@@ -14041,7 +14048,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     r->at++;
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
 /* n as a group, if that matters. */
@@ -15167,7 +15174,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 {
-    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
@@ -15212,7 +15219,7 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
         return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
     for (int32_t i = 0, s = e.b; i < list.n; i++) {
         bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
         if (was) s = sampi_at(t, s)->b;
@@ -15769,7 +15776,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
     if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
     const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
     for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
     m->budget -= entry.n_tokens / 8;
     for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
@@ -17327,7 +17334,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
         sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
 }
 
-static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
 
 /* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
    any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
