@@ -13645,7 +13645,7 @@ typedef struct sampi_tree {
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap) {
+    if (vec->n + more > vec->cap || !vec->data) {
         int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
         while (cap < vec->n + more) cap *= 2;
         void *data = SAMP_MALLOC((size_t)cap * width);
@@ -13657,6 +13657,12 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     }
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+/* Element i; NULL of an array that has none. */
+static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+{
+    return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
@@ -13754,7 +13760,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
-    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
     if ((count & 1) || count / 2 < list->least) return false;
     for (int32_t i = 0; i < list->n; i++)
         if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
@@ -14108,6 +14114,16 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
+/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
+   rules have in their bodies, the last one on the way, `todo`. */
+static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+{
+    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+        n = ((const int32_t *)todo->data)[i];
+    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
+    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+}
+
 /* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
    is called. The stack is `todo`: a node, and which of its children is next. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
@@ -14119,11 +14135,8 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
                 sampi_rule *rule = sampi_rule_at(t, e->a);
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
-                if (e->known & SAMPI_KNOWN_OPEN) {
-                    rule->call = true;
-                    e->known |= SAMPI_KNOWN_CALLS;
-                }
             }
+            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
             if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
                 int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
@@ -14764,7 +14777,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     r->at++;
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
 /* n as a group, if that matters. */
@@ -15032,7 +15045,8 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
 #define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
 #define SAMPI_NO_TOKEN    0xffffffu
-#define SAMPI_MAX_PIECE   1023 /* bytes of a token */
+#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
+#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
@@ -15122,7 +15136,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
         for (depth = same; depth < p[i].n;) {
             uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
             if (!node) return SAMP_E_NOMEM;
-            if (words->n / 2 >= 1 << 22) return SAMP_E_RANGE;
+            if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
             node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
             path[++depth] = (uint32_t)words->n / 2 - 1;
         }
@@ -15254,17 +15268,44 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
+/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
+   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
+{
+    uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const uint32_t token = nodes[2 * (size_t)i] >> 8, size = nodes[2 * (size_t)i + 1] >> 10;
+        while (i > first && depth > 0 && open[depth] == i) depth--;
+        const uint32_t expected = i > first ? depth + 1 : 0;
+        if ((nodes[2 * (size_t)i + 1] & 1023) != expected || expected > SAMPI_MAX_PIECE) return false;
+        if (size == 0 || size > (i > first ? open[depth] : end) - i) return false;
+        if (token != SAMPI_NO_TOKEN && token >= n_vocab) return false;
+        open[depth = expected] = i + size;
+    }
+    return first < end && open[0] == end;
+}
+
+/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
+{
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
+        return false;
+    uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+    if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
+    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
+    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+}
+
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
 {
     int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
     if (why) return sampi_index_fail(status, why);
     const uint32_t *words = (const uint32_t *)bytes;
     if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
-    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != (uint32_t)vocab->n_vocab ||
-        words[3] > words[2] || size != 4 * sampi_index_words(words[1], words[2]) ||
-        sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD) !=
-            ((uint64_t)words[5] << 32 | words[4]))
-        return sampi_index_fail(status, SAMP_E_FORMAT);
+    if (!sampi_index_sound(words, size, (uint32_t)vocab->n_vocab)) return sampi_index_fail(status, SAMP_E_FORMAT);
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
     index->vocab = vocab;
@@ -15859,7 +15900,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 {
-    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
@@ -15907,7 +15948,7 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
         return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
     for (int32_t i = 0; i < list.n; i++) {
         bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
@@ -16587,7 +16628,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
     if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
     const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
     for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
     m->budget -= entry.n_tokens / 8;
     for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
@@ -18252,7 +18293,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
         sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
 }
 
-static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
 
 /* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
    any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
