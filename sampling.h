@@ -21,7 +21,7 @@
          -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc                             remove tokens                                     >>truncation
+            xtc, infill                     remove tokens                                     >>truncation
          -> temp, temp_ext                  scale logits                                      >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p         select one token                                  >>selection
@@ -385,7 +385,7 @@ extern "C" {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
+     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 10 KiB, at the first call
               (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
@@ -464,8 +464,8 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
               behind min_p if they are on).
               An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, t
-              temperature. "" is an empty order: no truncation, no temperature.
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
+              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -747,6 +747,19 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Draws    64 bits, one position (none with a single candidate, but the position moves).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+
+/* samp_init_infill -- for text that is to fill a hole: few and long tokens, and the end as soon as it is likely.
+     With p and n the probabilities and number of the candidates, and an end each token that ends a generation:
+     Ends     if 3 n times the sum of the ends' p exceeds the sum of the others': only they stay.
+     Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
+              likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
+              least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
+              None left: the one candidate is vocab's eot (or eos, if it has none), with logit 1: even where it was
+              masked or removed before.
+     Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
+     Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
+     Source   llama.cpp. */
+SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
 /* samp_init_temp -- l *= 1 / t.
      Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
@@ -1319,15 +1332,17 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
    it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
-   would put into each of its callers. */
+   would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
 #define SAMPI_CALLED __attribute__((noinline))
+#define SAMPI_HOT    __attribute__((hot, noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
 #define SAMPI_CALLED
+#define SAMPI_HOT
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1852,7 +1867,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
                them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
                ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
@@ -3683,6 +3698,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
+    X(INFILL, "infill", 0, 'i', "infill", \
+      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
@@ -3736,7 +3754,8 @@ enum {
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
     SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
     SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -3847,7 +3866,8 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] those of the array that samp_apply was given */
+    float *logits;              /* [n] under MT19937 e^(l - max) */
+    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
     int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
@@ -3938,6 +3958,9 @@ struct sampi_sampler {
             size_t n_from;
             size_t n_heads, n_tails;
         } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        struct {
+            const samp_vocab *vocab;
+        } infill;
         sampi_chain chain;
     } u;
 };
@@ -5524,8 +5547,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
     return sums;
 }
 
@@ -5887,6 +5911,86 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}
+
 /* =============================================================================================== >>describe
    What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
    from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
@@ -6181,6 +6285,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t
     return sampi_init(&t);
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
@@ -6349,6 +6469,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
             if (!p->dry_breakers) t.u.dry.n_from = 4;
             while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
             break;
+        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
         default: break;
     }
     return t;
@@ -6400,23 +6521,26 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
+   one too, which no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
     if (p->order)
-        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
+                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
     return steps;
 }
 
 /* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
+   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
+   */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
-        if (!traits->letter) continue;
+        if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
         sampi_sampler t = sampi_from_params(steps->p, *kind);
         if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
     }
@@ -6465,6 +6589,14 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
+/* Note in `bad` what is wrong with the parameters of a kind. */
+static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    sampi_prepare(&t, false);
+    sampi_require(bad, !t.status, t.status, t.field);
+}
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -6478,14 +6610,17 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
-        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
-        sampi_prepare(&t, false);
-        sampi_require(&bad, !t.status, t.status, t.field);
+        if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
+            sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
+        bool infill = false;
         sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
+            infill = infill || kind == SAMPI_INFILL;
+        }
+        if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -7853,6 +7988,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - or a copy of its logits, which is its own                                      sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
@@ -7885,7 +8021,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
+     logits   * under MT19937 e^(l - max), and buckets of logits
+     own      * the logits of an array (>>apply), or of a row that is its own (sampi_flatten)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -7914,19 +8051,21 @@ struct sampi_row {
     size_t n;
     float r;          /* 1 in a compact row */
     bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
-   among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
+   put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -8101,7 +8240,7 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 /* May so many more elements be changed here? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
 /* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
@@ -8111,6 +8250,8 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
         row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->own[i] = x;
     else
         sampi_add_change(row, (samp_token)i, x);
 }
@@ -8161,6 +8302,34 @@ static bool sampi_next_piece(sampi_pieces *it)
     if (at >= it->row->n) return false;
     sampi_piece_at(it, at);
     return true;
+}
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
+   the compiler's vectors: what is behind a row's end is no matter. */
+static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
+static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    sampi_scale_tile(row, it->buf);
+    return it->buf;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -8403,8 +8572,9 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked) sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
 
@@ -8593,14 +8763,27 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
-static bool sampi_begin_patch(sampi_row *row, size_t n)
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
 {
-    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
-    if (row->expf) return false;
-    sampi_compact(row);
-    return true;
+    float *x = row->work->own;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -8609,7 +8792,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -8626,7 +8809,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -9242,9 +9425,15 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
+    size_t many = 2 * typical->min_keep + 64;
+    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
+        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+            low = first;
+            first = -INFINITY;
+        }
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(row, low));
@@ -9574,7 +9763,8 @@ static float sampi_add(const float *x, size_t n, float sum)
 
 /* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
    computes in float shows in a few of these numbers. Asked once for a workspace. */
-static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
@@ -9584,7 +9774,7 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
             if (e[i] != expf(x[i])) work->libm = -1;
     }
     if (work->libm == 0) work->libm = 1;
-    return work->libm > 0;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
@@ -9811,10 +10001,26 @@ static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
+}
+
 /* ---- its samplers ---- */
 
+/* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
+        row->by_order = true;
+        return SAMP_OK;
+    }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
@@ -9823,7 +10029,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -9832,7 +10038,10 @@ static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    if (!row->by_order)
+        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    else if (!sampi_llama_sorted_sums(row, &sums))
+        return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9858,7 +10067,26 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t at = 0;
+#if SAMPI_GNU /* two at a time */
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    two sums = { 0.0, 0.0 };
+    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
+    for (; at + 2 <= n; at += 2) {
+        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
+        d *= d;
+        SAMPI_OPAQUE(d);
+        d += from;
+        two rounded = { (double)(float)d[0], (double)(float)d[1] };
+        near += (bits)(d - rounded < half);
+        near += (bits)(rounded - d < half);
+        sums += rounded - from;
+    }
+    tie = near[0] + near[1] != -2 * (int64_t)at;
+    moved[0] = sums[0], moved[1] = sums[1];
+#endif
+    for (size_t i = at; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
@@ -9884,11 +10112,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (sampi_start(&it, row); sampi_next_piece(&it);)
             for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
                 n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                const float *unmasked = it.x + at;
+                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
+                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                    unmasked = x;
+                }
                 if (pass)
-                    squares = sampi_llama_squares(x, n, mean, squares);
+                    squares = sampi_llama_squares(unmasked, n, mean, squares);
                 else
-                    sum = sampi_add(x, n, sum), count += (float)n;
+                    sum = sampi_add(unmasked, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9898,22 +10130,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
-    sampi_llama_head(row, 512);
-    if (row->cur.size > row->n / 4) return false;
-    sums->max = row->cur.data[0].logit;
-    sampi_llama_total(row, row, sums);
-    return true;
-}
-
 /* What is dropped is masked in the row, which counts as sorted from now on. */
 static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
@@ -10131,7 +10353,8 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        sampi_set_tokens(&adapted, e, NULL, row->n);
+        memcpy(row->work->x, e, row->n * sizeof *e);
+        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
         sum = sampi_add(e, row->n, 0.0f);
@@ -10142,11 +10365,13 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         i = sampi_llama_discrete_of(e, row->n, sum, u);
     }
     float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
+    row->sum = (double)sum;
     if (adapts) {
-        s->now.pending = row->token;
+        s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
     }
     return SAMP_OK;
 }
@@ -10200,9 +10425,10 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
         row->cur.size = keep;
         (void)sampi_llama_mirostat_select(s, &row->cur);
         row->token = row->cur.data[row->cur.selected].id;
-        row->cur.data = NULL;
+        if (!row->array) row->cur.data = NULL;
         return SAMP_OK;
     }
+    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     if (!v1)
         sampi_gather(&part, sampi_llama_floor(row, s, &sums));
     else
@@ -10437,14 +10663,33 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
-        return SAMPI_DECLINED;
-    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
-        return SAMPI_DECLINED;
+    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
+                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
+                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint32_t kind = 1u << member->kind;
+    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
+    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
+    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
+}
+
+/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
+static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
+{
+    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
+    bool is_cut = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        if (plan->member[i]->off) continue;
+        if (sampi_is_custom(plan->member[i])) return is_cut;
+        is_cut |= cuts >> plan->member[i]->kind & 1;
+        if (!is_cut) return false;
+    }
+    return false;
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -10454,7 +10699,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
-    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    row->expf = sampi_expf_of(row->work, row->k);
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];
@@ -10496,7 +10741,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
+                                                          : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10550,6 +10796,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
     size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -10565,6 +10812,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
     work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }
 
@@ -10684,6 +10932,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
        afterwards the row's tokens are all that are left;
      - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
+   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
    The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
@@ -10693,7 +10943,7 @@ typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* what samp_apply was called on: has the position */
-    sampi_work *work;
+    sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
@@ -10701,7 +10951,7 @@ typedef struct sampi_view {
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 {
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
@@ -10709,15 +10959,18 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
-    row->work = work;
+    row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
-    sampi_set_tokens(row, work->logits, NULL, n);
+    sampi_set_tokens(row, work->own, NULL, n);
     for (size_t at = 0, len; at < n; at += len) {
-        float *x = work->logits + at;
+        float *x = work->own + at;
         len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
         if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
         float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
@@ -10756,45 +11009,52 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
+/* p [SAMPI_TILE] /= sum */
+static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
+}
+
+static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float both[2] = { l[i], p ? p[i] : d[i].p };
+        memcpy(&d[i].logit, both, sizeof both); /* one store */
+    }
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
-    if (!sampi_is_compact(row)) {
-        sampi_piece_at(it, at);
-        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (row->k->count(it->x, len, row->floor) == len)
-            row->k->scale(it->x, len, row->r, it->buf);
-        else
-            for (size_t i = 0; i < len; i++)
-                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
-        return it->buf;
-    }
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
+static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < len; i++) {
-            d[at + i].logit = l[i];
-            if (sums) d[at + i].p = p[i];
+        if (row->sum > 0.0) {
+            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
+            sampi_llama_quotients(p, row->sum);
         }
+        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
     }
 }
 
@@ -10812,7 +11072,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        row->x != row->work->own)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10854,7 +11115,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (s->rng != SAMP_RNG_PHILOX) return false;
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -10939,17 +11202,102 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
+   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+{
+    uint64_t exponent = sampi_bits(sum) >> 52;
+    if (sampi_bits(sum + part) >> 52 == exponent &&
+        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
+        return sum + part;
+    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    return sum;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    float max = sampi_row_max(row), *e = row->work->logits;
+    size_t n = view->cur->size, next = 0, i = 0;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
+        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+    }
+    row->sum = sum;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= u * sum) break;
+    }
+    row->token = (samp_token)i;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else
+        status = sampi_run_llama(row, s, true);
+    errno = before;
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        sampi_close_view(view, NULL, -1);
+        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    if (status) return status;
+    view->sorts = row->by_order;
+    view->ordinal[s->kind]++;
+    if (row->cur.data)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
-    status = sampi_view_step(view, s);
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
@@ -11001,13 +11349,12 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
-        return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
     sampi_moves(s);
@@ -11598,6 +11945,7 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
+static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
@@ -13221,7 +13569,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
+    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
 } sampi_node_kind;
 
 /* What a GROUP is for, if not a number: the group's, from 0. */
@@ -13297,7 +13645,7 @@ typedef struct sampi_tree {
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap) {
+    if (vec->n + more > vec->cap || !vec->data) {
         int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
         while (cap < vec->n + more) cap *= 2;
         void *data = SAMP_MALLOC((size_t)cap * width);
@@ -13309,6 +13657,12 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     }
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+/* Element i; NULL of an array that has none. */
+static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+{
+    return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
@@ -13335,16 +13689,19 @@ static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
 /* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
-static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET; }
+static bool sampi_in_pool(int kind)
+{
+    return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
+}
 
 static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u + (uint32_t)b;
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         const uint8_t *bytes = sampi_bytes_at(t, a);
         for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
-    } else {
-        h = (h ^ (uint32_t)a) * 0xD6E8FEB86659FD93u;
+    } else { /* parts are often neighbours, so none may undo another one's bits */
+        h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
@@ -13394,16 +13751,19 @@ static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
 }
 
+static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+{
+    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+}
+
 /* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
-    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
     if ((count & 1) || count / 2 < list->least) return false;
-    for (int32_t i = 0; i < list->n; i++) {
-        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
-        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
-    }
+    for (int32_t i = 0; i < list->n; i++)
+        if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
     return true;
 }
 
@@ -13456,17 +13816,30 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set: its bytes go to the pool, unless an equal one is there. */
-static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
-    if (n > (size_t)(SAMPI_MAX_POOL - t->pool.n)) return SAMP_E_RANGE;
-    int32_t at = t->pool.n, n_nodes = t->nodes.n;
-    void *room = sampi_vec_add(&t->pool, 1, (int32_t)n);
-    if (!room) return SAMP_E_NOMEM;
-    memcpy(room, bytes, n);
-    sampi_node node = sampi_tree_node(t, kind, at, (int32_t)n, 0);
+    int32_t n_nodes = t->nodes.n;
+    sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
     if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
     return node;
+}
+
+/* Room for n bytes at the pool's end, or NULL and a status. */
+static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
+{
+    *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+}
+
+/* A text or set. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    int32_t at = t->pool.n, status;
+    uint8_t *room = sampi_tree_pool_room(t, n, &status);
+    if (!room) return status;
+    memcpy(room, bytes, n);
+    return sampi_tree_pool_end(t, kind, at);
 }
 
 /* An empty tree. */
@@ -13623,26 +13996,6 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return node;
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. */
-static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                     sampi_node other, size_t least, size_t most)
-{
-    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
-    for (size_t i = 0; i < n; i++)
-        if (members[i].node < 0) return members[i].node;
-    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
-    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
-    if (!at) return SAMP_E_NOMEM;
-    if (n) memcpy(room, members, n * sizeof *members);
-    *at = list;
-    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
-}
-
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
@@ -13670,6 +14023,43 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
     sampi_rule_at(t, rule)->body = body;
     return SAMP_OK;
+}
+
+/* A call of a new rule with that body. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
+   not depend on those that have been there, so it is found out once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
 /* ---- a finished grammar ----
@@ -13724,6 +14114,16 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
+/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
+   rules have in their bodies, the last one on the way, `todo`. */
+static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+{
+    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+        n = ((const int32_t *)todo->data)[i];
+    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
+    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+}
+
 /* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
    is called. The stack is `todo`: a node, and which of its children is next. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
@@ -13735,11 +14135,8 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
                 sampi_rule *rule = sampi_rule_at(t, e->a);
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
-                if (e->known & SAMPI_KNOWN_OPEN) {
-                    rule->call = true;
-                    e->known |= SAMPI_KNOWN_CALLS;
-                }
             }
+            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
             if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
                 int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
@@ -14380,7 +14777,7 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     r->at++;
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
 }
 
 /* n as a group, if that matters. */
@@ -14648,7 +15045,8 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
 #define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
 #define SAMPI_NO_TOKEN    0xffffffu
-#define SAMPI_MAX_PIECE   1023 /* bytes of a token */
+#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
+#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
@@ -14717,13 +15115,6 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
-{
-    for (size_t i = 0; i < vocab->n_eog; i++)
-        if (vocab->eog[i] == token) return true;
-    return false;
-}
-
 /* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
@@ -14745,7 +15136,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
         for (depth = same; depth < p[i].n;) {
             uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
             if (!node) return SAMP_E_NOMEM;
-            if (words->n / 2 >= 1 << 22) return SAMP_E_RANGE;
+            if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
             node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
             path[++depth] = (uint32_t)words->n / 2 - 1;
         }
@@ -14877,17 +15268,44 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
+/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
+   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
+{
+    uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const uint32_t token = nodes[2 * (size_t)i] >> 8, size = nodes[2 * (size_t)i + 1] >> 10;
+        while (i > first && depth > 0 && open[depth] == i) depth--;
+        const uint32_t expected = i > first ? depth + 1 : 0;
+        if ((nodes[2 * (size_t)i + 1] & 1023) != expected || expected > SAMPI_MAX_PIECE) return false;
+        if (size == 0 || size > (i > first ? open[depth] : end) - i) return false;
+        if (token != SAMPI_NO_TOKEN && token >= n_vocab) return false;
+        open[depth = expected] = i + size;
+    }
+    return first < end && open[0] == end;
+}
+
+/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
+{
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
+        return false;
+    uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+    if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
+    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
+    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+}
+
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
 {
     int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
     if (why) return sampi_index_fail(status, why);
     const uint32_t *words = (const uint32_t *)bytes;
     if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
-    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != (uint32_t)vocab->n_vocab ||
-        words[3] > words[2] || size != 4 * sampi_index_words(words[1], words[2]) ||
-        sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD) !=
-            ((uint64_t)words[5] << 32 | words[4]))
-        return sampi_index_fail(status, SAMP_E_FORMAT);
+    if (!sampi_index_sound(words, size, (uint32_t)vocab->n_vocab)) return sampi_index_fail(status, SAMP_E_FORMAT);
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
     index->vocab = vocab;
@@ -15273,6 +15691,7 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
+    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
@@ -15481,7 +15900,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 {
-    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
@@ -15499,16 +15918,19 @@ static void sampi_offer(sampi_matcher *m, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
 
-/* `seen` with one more member in its place. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t first = m->work.n;
-    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
-        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
-    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
-    while (m->work.n > first)
-        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
-    return seen;
+    int32_t at = m->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(m, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
 /* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
@@ -15526,10 +15948,9 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
         return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
-    for (int32_t i = 0, s = e.b; i < list.n; i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
+    for (int32_t i = 0; i < list.n; i++) {
+        bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
         left += !was;
     }
@@ -15537,13 +15958,11 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
     int32_t after = 2 * (count < most ? count + 1 : most);
     int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
-        if (was || count >= list.most || missing - member[i].required > room) continue;
+    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
+        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
         if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node then = sampi_sound(m,
-                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
         sampi_work_push(m, sampi_join(m, member[i].node, then));
     }
     if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
@@ -15767,6 +16186,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
+    s->reach[0] = s->reach[1] = s->reach[2] = -1;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -15942,30 +16362,36 @@ static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, 
     sampi_drop(m, level[0]);
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
-   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
-   state and of what UTF-8 expects. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
+   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+static int32_t sampi_plain_next(int32_t expects, int32_t b)
+{
+    static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
+    static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
+    static const int8_t behind[8] = { 0, 0, 1, 2, 1, 1, 2, 2 };
+    if (expects) return b < lo[expects] || b > hi[expects] ? -1 : behind[expects];
+    if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b > 0xf4) return -1;
+    if (b < 0x80) return 0;
+    return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
+   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
+   expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
     enum { LIMIT = 24 };
-    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
-                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
-    static const uint8_t behind[8] = {
-        0, 0, 1, 2, 1, 1, 2, 2
-    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
     int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
-        const int32_t expects = pair[i][1];
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = expects ? behind[expects] : 0;
-            if (expects ? b < range[expects][0] || b > range[expects][1]
-                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
-                continue;
-            if (!expects && b >= 0xc2)
-                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
-            int32_t flags = sampi_lex_at(m, next)->flags;
+            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
+            if (to < 0) continue;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
             if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (one && to == 0) {
+                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                continue;
+            }
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
             if (n == LIMIT) return false;
@@ -15976,24 +16402,140 @@ static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
     return !m->status;
 }
 
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
 {
-    const size_t n_mask = m->index->n_mask;
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
+/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
+   can't be seen at once. Strings with a length are that, and have too many states to look at. */
+static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
+    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
+                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
+    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
+    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
+    if (rest.kind == SAMPI_NODE_SET)
+        for (int32_t b = stops = true; b < 256; b++)
+            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
+    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
+    if (!state || m->status) return -1;
+    if (sampi_lex_at(m, state)->reach[2] < 0) {
+        bool takes = sampi_takes_plain(m, state, false, true);
+        sampi_lex_at(m, state)->reach[2] = takes;
+    }
+    if (!sampi_lex_at(m, state)->reach[2]) return -1;
+    return repeat.c < 0 ? INT32_MAX : repeat.c;
+}
+
+/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
+   call, and no dead end? No more than that many; INT32_MAX: any number. */
+static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+{
+    int32_t reach = sampi_lex_at(m, state)->reach[keep];
+    if (reach >= 0) return reach;
+    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
+    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
+    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
+    return reach;
+}
+
+/* Take the tokens at node i of the trie and below away. */
+static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    for (; nodes < end; nodes += 2) {
+        uint32_t token = nodes[0] >> 8;
+        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+    }
+}
+
+/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
+static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+{
+    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
+    sampi_level level = sampi_mark(m);
+    sampi_push_item(m, item.state, item.frame);
+    int32_t lo = m->items.n;
+    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
+    if (m->items.n > lo && !m->status) {
+        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
+        if (token) *token = (int32_t)(node[0] >> 8);
+        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
+        sampi_walk(m, i, lo, m->items.n, keep);
+    }
+    sampi_drop(m, level);
+}
+
+/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
+   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes;
+    int32_t state[SAMPI_MAX_PIECE + 1];
+    int8_t expects[SAMPI_MAX_PIECE + 1];
+    state[0] = item.state;
+    expects[0] = 0;
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
+        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
+        if (!next || other) {
+            sampi_clear_below(m, i, bits);
+            item.state = state[depth - 1];
+            if (next) sampi_walk_node(m, i, item, keep);
+            i += size;
+            continue;
+        }
+        state[depth] = next;
+        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
+        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
+        i += all ? size : 1;
+    }
+}
+
+/* Is it shorter to say which plain tokens an item does not allow? */
+static bool sampi_takes_most(sampi_matcher *m, int32_t state)
+{
+    int32_t n = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
+    return n > 80;
+}
+
+/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
+static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return NULL;
+    }
+    m->n_bits += size;
+    if (plain)
+        memcpy(bits, m->index->plain, size);
+    else
+        memset(bits, 0, size);
+    return bits;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
+{
     const int32_t *token = (const int32_t *)m->tokens.data;
     entry->token = first;
     entry->n_tokens = m->tokens.n - first;
-    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
-    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
-    if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return;
-    }
-    m->n_bits += n_mask * 4;
-    if (plain)
-        memcpy(entry->bits, m->index->plain, n_mask * 4);
-    else
-        memset(entry->bits, 0, n_mask * 4);
+    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
+    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
+    if (!entry->bits) return;
     for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
     m->tokens.n = first;
     entry->n_tokens = 0;
@@ -16032,7 +16574,6 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    bool plain = false;
     int32_t first = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
@@ -16040,8 +16581,12 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     if (entry->parent >= 2) sampi_close(m, level.items, true);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        plain = sampi_takes_plain(m, entry->state, keep);
-        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        const sampi_item item = { entry->state, 0 };
+        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
+        if (!entry->bits)
+            sampi_walk(m, 0, level.items, to, keep);
+        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
+            sampi_walk_plain(m, item, keep, entry->bits);
         sampi_walk(m, m->index->n_plain, level.items, to, keep);
     } else {
         sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
@@ -16050,7 +16595,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (!m->status) sampi_entry_tokens(m, entry, first);
     if (m->status) {
         m->tokens.n = first;
         m->places.n = entry->place;
@@ -16083,7 +16628,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
     if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
     const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
     for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
     m->budget -= entry.n_tokens / 8;
     for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
@@ -16320,7 +16865,7 @@ static int sampi_node_parts(int kind)
 {
     if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
     if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
 /* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
@@ -16339,7 +16884,9 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
+                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
+                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
     }
 }
 
@@ -16381,7 +16928,8 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item);
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
+           (size_t)m->tree.pool.n;
 }
 
 /* Before a call does its work: room for what it will make. */
@@ -17745,7 +18293,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
         sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
 }
 
-static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
 
 /* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
    any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */

@@ -3931,7 +3931,8 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
-        case SAMPI_CHAIN: /* its members are what runs */
+        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
+        case SAMPI_CHAIN:  /* its members are what runs */
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }
