@@ -1291,8 +1291,8 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_HOT: a loop over a row
-   that only such functions call. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_HOT: a loop over a
+   row that only such functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -7593,8 +7593,8 @@ struct sampi_row {
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
-   put in its place among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
+   is put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -9829,6 +9829,9 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
     float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    size_t many = 2 * s->u.cut.min_keep;
+    float low = many > size && many < row->n ? sampi_row_bound(row, many) : floor;
+    if (low < floor) floor = low;
     if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
         (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
     return SAMP_OK;
@@ -10732,8 +10735,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
-   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
+   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
 static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
 {
     uint64_t exponent = sampi_bits(sum) >> 52;
