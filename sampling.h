@@ -9596,26 +9596,7 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    size_t at = 0;
-#if SAMPI_GNU /* two at a time */
-    typedef double two __attribute__((vector_size(16)));
-    typedef int64_t bits __attribute__((vector_size(16)));
-    two sums = { 0.0, 0.0 };
-    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
-    for (; at + 2 <= n; at += 2) {
-        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
-        d *= d;
-        SAMPI_OPAQUE(d);
-        d += from;
-        two rounded = { (double)(float)d[0], (double)(float)d[1] };
-        near += (bits)(d - rounded < half);
-        near += (bits)(rounded - d < half);
-        sums += rounded - from;
-    }
-    tie = near[0] + near[1] != -2 * (int64_t)at;
-    moved[0] = sums[0], moved[1] = sums[1];
-#endif
-    for (size_t i = at; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
