@@ -376,7 +376,7 @@ static inline samp_sampler *bench_default_chain(const stage *g, size_t n_vocab)
 
 static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
 {
-    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL, NULL };
+    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL, NULL, NULL };
     int32_t n = (int32_t)n_vocab;
     switch (g->kind) {
         case LOGIT_BIAS: return samp_init_logit_bias(n, g->k, bench_biases(n_vocab));

@@ -28,7 +28,7 @@
 #include "../floats.h"
 #include "../json_gbnf.h"
 #include "../naive_grammar.h"
-#include "../source.h"
+#include "../random_grammar.h"
 #include "llama_peer.h"
 
 #include <stdio.h>
@@ -283,117 +283,6 @@ static int32_t our_tokenize(const samp_vocab *vocab, const char *text, size_t n,
 static const char *const HAND[] = {
 #include "grammars.h"
 };
-
-typedef struct {
-    char text[8192];
-    size_t n;
-    source rng;
-    int n_rules;
-} maker;
-
-static void say(maker *m, const char *text)
-{
-    size_t n = strlen(text);
-    if (m->n + n + 1 > sizeof m->text) return;
-    memcpy(m->text + m->n, text, n + 1);
-    m->n += n;
-}
-
-static size_t pick(maker *m, size_t n) { return (size_t)below(&m->rng, n); }
-
-static void say_class(maker *m)
-{
-    static const char *const inside[] = { "a-z",
-                                          "abc",
-                                          "0-9",
-                                          "\\u00e0-\\u00ff",
-                                          "^a-c",
-                                          "^\\\"",
-                                          "^\\x00-\\x1f\\\"\\\\",
-                                          " ",
-                                          "A-Za-z",
-                                          "^ \\n",
-                                          "x",
-                                          "^\\u00e9a-f",
-                                          "\\u20ac\\U0001F600-\\U0001F64F",
-                                          "aeiou ",
-                                          "^0-9" };
-    say(m, "[");
-    say(m, inside[pick(m, sizeof inside / sizeof *inside)]);
-    say(m, "]");
-}
-
-static void say_sequence(maker *m, int rule, int depth);
-
-static void say_item(maker *m, int rule, int depth)
-{
-    static const char *const literals[] = { "a",        "b",
-                                            "ab",       "abc",
-                                            "x",        "xx",
-                                            "(",        ")",
-                                            " the",     " ",
-                                            "1",        "12",
-                                            ",",        "\\n",
-                                            "{\\\"",    "\\\":",
-                                            "\xc3\xa9", "\xe2\x82\xac",
-                                            "and",      " of",
-                                            "he",       "\xf0\x9f\x98\x80",
-                                            "=",        "true" };
-    char name[32];
-    size_t kind = pick(m, 20);
-    if (kind < 9) {
-        say(m, "\"");
-        say(m, literals[pick(m, sizeof literals / sizeof *literals)]);
-        say(m, "\"");
-    } else if (kind < 13) {
-        say_class(m);
-    } else if (kind < 14) {
-        say(m, ".");
-    } else if (kind < 17 && depth < 3) {
-        say(m, "(");
-        say_sequence(m, rule, depth + 1);
-        for (size_t i = pick(m, 3); i > 0; i--) {
-            say(m, " | ");
-            say_sequence(m, rule, depth + 1);
-        }
-        say(m, ")");
-    } else {
-        sprintf(name, "r%d", (int)pick(m, (size_t)m->n_rules));
-        say(m, name);
-    }
-    static const char *const repeats[] = { "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,2}", "{0,5}" };
-    if (pick(m, 4) == 0) say(m, repeats[pick(m, sizeof repeats / sizeof *repeats)]);
-}
-
-static void say_sequence(maker *m, int rule, int depth)
-{
-    for (size_t n = 1 + pick(m, 3); n > 0; n--) {
-        say_item(m, rule, depth);
-        say(m, " ");
-    }
-}
-
-/* Some rules, the last ones without references, so that most texts can end. */
-static const char *random_grammar(maker *m, uint64_t seed)
-{
-    m->rng = source_stream(seed);
-    m->n = 0;
-    m->n_rules = 1 + (int)pick(m, 5);
-    say(m, "root ::= r0\n");
-    for (int i = 0; i < m->n_rules; i++) {
-        char head[32];
-        sprintf(head, "r%d ::= ", i);
-        say(m, head);
-        for (size_t n = 1 + pick(m, 3); n > 0; n--) {
-            static const char *const begins[] = { "\"a\" ", "\"(\" ", "[a-z] ", "\" \" ", "\"the\" " };
-            if (pick(m, 4)) say(m, begins[pick(m, 5)]); /* else it may recur on its left */
-            say_sequence(m, i, 0);
-            if (n > 1) say(m, "| ");
-        }
-        say(m, pick(m, 3) ? "| \"z\"\n" : "\n");
-    }
-    return m->text;
-}
 
 /* --------------------------------------------------------------------------------------------- comparing */
 
@@ -752,7 +641,7 @@ int main(int argc, char **argv)
     if (tally == MAP_FAILED) return 1;
     for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++) compare_apart(index, HAND[i], seed * 1000003 + i, 2);
     for (uint64_t i = 0; (tally->n_masks < masks || tally->n_grammars < grammars) && tally->n_different < 10; i++)
-        compare_apart(index, random_grammar(&m, seed * 1000003 + 1000 + i), seed + i, 2);
+        compare_apart(index, random_grammar(&m, source_stream(seed * 1000003 + 1000 + i)), seed + i, 2);
     samp_vocab_index_free(index);
     report();
     return tally->n_different != 0;
