@@ -8064,8 +8064,8 @@ struct sampi_row {
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
-   put in its place among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
+   is put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -10067,26 +10067,7 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    size_t at = 0;
-#if SAMPI_GNU /* two at a time */
-    typedef double two __attribute__((vector_size(16)));
-    typedef int64_t bits __attribute__((vector_size(16)));
-    two sums = { 0.0, 0.0 };
-    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
-    for (; at + 2 <= n; at += 2) {
-        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
-        d *= d;
-        SAMPI_OPAQUE(d);
-        d += from;
-        two rounded = { (double)(float)d[0], (double)(float)d[1] };
-        near += (bits)(d - rounded < half);
-        near += (bits)(rounded - d < half);
-        sums += rounded - from;
-    }
-    tie = near[0] + near[1] != -2 * (int64_t)at;
-    moved[0] = sums[0], moved[1] = sums[1];
-#endif
-    for (size_t i = at; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
@@ -10300,6 +10281,9 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
     float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    size_t many = 2 * s->u.cut.min_keep;
+    float low = many > size && many < row->n ? sampi_row_bound(row, many) : floor;
+    if (low < floor) floor = low;
     if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
         (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
     return SAMP_OK;
@@ -11204,8 +11188,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
-   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
+   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
 static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
 {
     uint64_t exponent = sampi_bits(sum) >> 52;
