@@ -15145,7 +15145,7 @@ static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
     if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
     int32_t first = m->work.n;
     sampi_work_push(m, a);
-    while (m->work.n > first && !m->status) { /* the last leaf comes first */
+    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
         sampi_node n = sampi_work_pop(m);
         const sampi_expr *e = sampi_at(&m->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
