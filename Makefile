@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar test_schema test_naive
+INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -76,7 +76,7 @@ endef
 
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema $(B)/test_naive: CFLAGS := -O1
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema $(B)/test_naive: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
@@ -190,17 +190,20 @@ test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 test-fast-long: $(B)/test_fast
 	SAMP_TEST_SEED=1000000 SAMP_TEST_CASES=300000 ./$(B)/test_fast 'test_random_chains*' | grep -v RUN
 
+# SCHEMAS=file.jsonl or file.jsonl.gz
+UNPACK_SCHEMAS = case "$(SCHEMAS)" in *.gz) gzip -dc $(SCHEMAS) > $(B)/schemas.jsonl;; *) cp $(SCHEMAS) $(B)/schemas.jsonl;; esac
+
 ## test-schemas: JSON schemas of files with documents, judged by the naive matcher and the real one (SCHEMAS=file.jsonl.gz)
 test-schemas: $(B)/schema_files
-	@case "$(SCHEMAS)" in "") echo "test-schemas: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2;; \
-	  *.gz) gzip -dc $(SCHEMAS) > $(B)/schemas.jsonl;; *) cp $(SCHEMAS) $(B)/schemas.jsonl;; esac; \
+	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
+	@$(UNPACK_SCHEMAS); \
 	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
 
 ## test-schema-suite: the same with the official test suite of JSON schema (draft 4, from npm)
 test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
 
-$(B)/schema_files: tests/schema_files.c tests/naive_grammar.h sampling.h | $(B)
+$(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
@@ -427,11 +430,11 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
-## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm)
+## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm); of JSON schemas: SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
-	@./$< $(B)/llama3.bin $(ARGS)
+	@$(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
-$(B)/bench_grammar: bench/bench_grammar.c tests/json_gbnf.h tests/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/bench_grammar.c tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
 $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)

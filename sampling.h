@@ -21,7 +21,7 @@
          -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc                             remove tokens                                     >>truncation
+            xtc, infill                     remove tokens                                     >>truncation
          -> temp, temp_ext                  scale logits                                      >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p         select one token                                  >>selection
@@ -43,7 +43,8 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
-       >>chain  >>fast  >>sample  >>apply                              applying them: samp_sample, samp_apply
+       >>rollback  >>chain  >>fast  >>sample  >>apply                  applying them: samp_sample, samp_apply; and
+                                                                       taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
@@ -57,8 +58,9 @@
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
-                                   samp_reserve, and the first samp_sample of a size, or samp_apply of more than
-                                   256 candidates, where nobody called that
+                                   samp_set_rollback, samp_reserve, and where nobody called that, the first
+                                   samp_sample of a size, samp_apply of more than 256 candidates, and the first token
+                                   that a sampler with a state draws or accepts (see samp_rollback)
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
@@ -205,7 +207,8 @@ struct samp_gpu_data;
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
    apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
-   candidates than before or another data is SAMP_E_RANGE.
+   candidates than before or another data is SAMP_E_RANGE. rollback leads back to where the sampler was before the last
+   n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -216,6 +219,7 @@ typedef struct samp_sampler_i {
     samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
     void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
     int           (*apply_gpu)(samp_sampler *, struct samp_gpu_data *); /* apply on a device: see sampling_gpu.h */
+    int           (*rollback)(samp_sampler *, int32_t n);           /* n tokens were not chosen: see samp_rollback */
 } samp_sampler_i;
 /* clang-format on */
 
@@ -381,7 +385,7 @@ extern "C" {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
+     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 10 KiB, at the first call
               (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
@@ -460,8 +464,8 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
               behind min_p if they are on).
               An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, t
-              temperature. "" is an empty order: no truncation, no temperature.
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
+              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -573,6 +577,29 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
+     State    of s and all its members (position, mt19937, windows, mu, averages, samp_prev): what it was before the
+              draw that gave the first of these tokens; before its samp_accept, if nothing was drawn since the token
+              before it. Draws that no token was accepted behind are taken back too, with n = 0 only these. samp_perf's
+              counts stay.
+     Tokens   each samp_accept that succeeds is one, of a prompt too, and each token of samp_sample, of a batch, of
+              samp_verify. Of samp_grammar_sample chain and grammar have one each.
+     Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
+              by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
+              clone has what its original has; a saved state has none. Members keep none, their chain does.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
+              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
+              custom samplers before the one that refused.
+     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
+     kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
+     Memory   for each token 12 bytes, and in a chain with it 4 for penalties, dry's 12, adaptive_p's 16, 4 for each
+              mirostat, each chain and each mt19937; grammars' more. It is taken here, by samp_reserve, or with the
+              first token; if there is none left then, nothing is kept. What has no state needs none. */
+SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
@@ -720,6 +747,19 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Draws    64 bits, one position (none with a single candidate, but the position moves).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+
+/* samp_init_infill -- for text that is to fill a hole: few and long tokens, and the end as soon as it is likely.
+     With p and n the probabilities and number of the candidates, and an end each token that ends a generation:
+     Ends     if 3 n times the sum of the ends' p exceeds the sum of the others': only they stay.
+     Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
+              likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
+              least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
+              None left: the one candidate is vocab's eot (or eos, if it has none), with logit 1: even where it was
+              masked or removed before.
+     Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
+     Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
+     Source   llama.cpp. */
+SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
 /* samp_init_temp -- l *= 1 / t.
      Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
@@ -1291,13 +1331,18 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
+   would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_CALLED __attribute__((noinline))
+#define SAMPI_HOT    __attribute__((hot, noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
+#define SAMPI_CALLED
+#define SAMPI_HOT
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1403,11 +1448,11 @@ static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint3
 typedef struct sampi_mt {
     uint32_t state[624];
     uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what undoing a draw needs */
+    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
 } sampi_mt;
 
 /* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
-static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
+static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
     for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
@@ -1431,6 +1476,25 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     y ^= (y << 7) & 0x9D2C5680u;
     y ^= (y << 15) & 0xEFC60000u;
     return y ^ (y >> 18);
+}
+
+/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
+   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
+   the seed again, of whose first word one bit only is used. */
+static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
+{
+    uint64_t blocks = (drawn + 623) / 624;
+    if (drawn == mt->drawn) return;
+    for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
+        for (uint32_t i = 625, y = 0; i-- > 0;) {
+            uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
+            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
+            if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
+            y = before;
+        }
+    if (blocks == 0) sampi_mt_seed(mt, seed);
+    mt->next = (uint32_t)(drawn + 624 - 624 * blocks);
+    mt->drawn = drawn;
 }
 
 /* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
@@ -1803,7 +1867,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
                them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
                ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
@@ -3575,8 +3639,9 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
 
 typedef struct sampi_sampler sampi_sampler;
 
-typedef struct sampi_row sampi_row; /* >>fast */
-typedef struct sampi_io sampi_io;   /* >>state */
+typedef struct sampi_row sampi_row;       /* >>fast */
+typedef struct sampi_io sampi_io;         /* >>state */
+typedef struct sampi_record sampi_record; /* >>rollback */
 
 /* ---- the table of samplers ----
 
@@ -3633,6 +3698,9 @@ typedef struct sampi_io sampi_io;   /* >>state */
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
+    X(INFILL, "infill", 0, 'i', "infill", \
+      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
@@ -3686,7 +3754,8 @@ enum {
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
     SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
     SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -3698,7 +3767,9 @@ enum {
      reset      the state as new: when a sampler is made, and by samp_reset
      state      the state to bytes, or back (>>state)
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
-                only the chain's samp_prev tells what was accepted */
+                only the chain's samp_prev tells what was accepted
+     past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
+                (>>rollback); called if the sampler is on */
 typedef struct sampi_hooks {
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
@@ -3707,6 +3778,7 @@ typedef struct sampi_hooks {
     void (*reset)(sampi_sampler *);
     void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
+    void (*past)(sampi_sampler *, sampi_record *);
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */
@@ -3794,14 +3866,31 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] those of the array that samp_apply was given */
+    float *logits;              /* [n] under MT19937 e^(l - max) */
+    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
     int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
+/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
+   (>>rollback). Both arrays are one block. */
+typedef struct sampi_past {
+    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
+    uint32_t *word;      /* [depth + 1 x width] */
+    size_t bytes;        /* of the block */
+    uint32_t n_who, width;
+    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
+    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
+    bool open;                 /* the record `next` is written: something has been drawn */
+    bool draws;                /* its position moves */
+    size_t n_edits;
+} sampi_past;
+
+#define SAMPI_MAX_PAST (1 << 20)
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
-   status, but of a chain). now, position, perf, n_edits and work move with draws; the windows (ring) and the average
-   in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes, and
-   of sampi_clone_chain, which does not. */
+   status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
+   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
+   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -3819,6 +3908,7 @@ struct sampi_sampler {
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;         /* before: as the draw under way found it */
+    sampi_past past;                 /* of what is in no chain */
     sampi_work work;                 /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
@@ -3868,6 +3958,9 @@ struct sampi_sampler {
             size_t n_from;
             size_t n_heads, n_tails;
         } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        struct {
+            const samp_vocab *vocab;
+        } infill;
         sampi_chain chain;
     } u;
 };
@@ -4028,19 +4121,21 @@ typedef struct sampi_job sampi_job; /* >>fast */
 static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          NULL
+#define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #endif
 
-/* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
-   counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
-   several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
-   stays; a forgotten call would let it draw from old settings. */
+/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
+   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
+   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays, and so are records; a forgotten call would let it draw from old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
@@ -4093,6 +4188,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
+    t.past.depth = 64;
     if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
         if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
@@ -4331,20 +4427,22 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
+/* A token has left the window: one less of it. */
+static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
+{
+    sampi_count *list = sampi_penalties_list(s);
+    uint32_t i = sampi_count_find(list, s->u.penalties.n, token);
+    if (--list[i].count > 0) return;
+    s->u.penalties.n--;
+    memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+}
+
 /* The counts follow the window, so that apply need not look at the window at all. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
-    if (old >= 0) {
-        uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
-        list[i].count--;
-        if (list[i].count == 0) {
-            s->u.penalties.n--;
-            memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
-        }
-    }
-    sampi_count_at(list, &s->u.penalties.n, token)->count++;
+    if (old >= 0) sampi_penalties_drop(s, old);
+    sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
 /* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
@@ -5449,8 +5547,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
     return sums;
 }
 
@@ -5812,6 +5911,86 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}
+
 /* =============================================================================================== >>describe
    What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
    from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
@@ -6106,6 +6285,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t
     return sampi_init(&t);
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
@@ -6274,6 +6469,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
             if (!p->dry_breakers) t.u.dry.n_from = 4;
             while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
             break;
+        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
         default: break;
     }
     return t;
@@ -6325,23 +6521,26 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
+   one too, which no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
     if (p->order)
-        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
+                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
     return steps;
 }
 
 /* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
+   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
+   */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
-        if (!traits->letter) continue;
+        if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
         sampi_sampler t = sampi_from_params(steps->p, *kind);
         if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
     }
@@ -6390,6 +6589,14 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
+/* Note in `bad` what is wrong with the parameters of a kind. */
+static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    sampi_prepare(&t, false);
+    sampi_require(bad, !t.status, t.status, t.field);
+}
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -6403,14 +6610,17 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
-        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
-        sampi_prepare(&t, false);
-        sampi_require(&bad, !t.status, t.status, t.field);
+        if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
+            sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
+        bool infill = false;
         sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
+            infill = infill || kind == SAMPI_INFILL;
+        }
+        if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -6874,6 +7084,261 @@ SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_voca
     return SAMP_OK;
 }
 
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
+   record for each token, and samp_rollback goes back from record to record.
+
+   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
+   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
+   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
+   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
+   samplers, know themselves where they were.
+
+   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
+   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
+   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+
+/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+typedef enum sampi_record_mode {
+    SAMPI_RECORD_WIDTH, /* they are only counted */
+    SAMPI_RECORD_NOTE,  /* they are written, */
+    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
+    SAMPI_RECORD_TOKEN  /* or behind a token */
+} sampi_record_mode;
+
+struct sampi_record {
+    sampi_record_mode mode;
+    uint32_t *word;
+    uint32_t n; /* words so far */
+};
+
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
+{
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
+}
+
+/* A window. Returns the token that has come back into it, or -1. */
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+{
+    if (ring->cap == 0) return -1;
+    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
+    sampi_record_words(r, &old, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        token[ring->head] = old;
+    return old;
+}
+
+/* ---- the kinds ----
+   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+
+static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
+}
+
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
+{
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (s->off) return;
+    if (hooks->past) hooks->past(s, r);
+    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+
+/* ---- keeping records ---- */
+
+/* All words of the record `next` of s. */
+static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
+{
+    sampi_past *past = &s->past;
+    sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
+    for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
+    if (past->draws) sampi_record_words(&r, &s->position, 2);
+}
+
+/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
+{
+    sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
+    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    sampi_record_sampler(s, &r);
+    if (r.n == 0) return;
+    if (past->who) past->who[past->n_who] = s;
+    past->n_who++;
+    past->width += r.n;
+}
+
+/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
+   large enough. False: no memory, and s->past is as it was. */
+static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
+{
+    sampi_past *past = &s->past, count;
+    memset(&count, 0, sizeof count);
+    sampi_past_members(&count, s);
+    if (count.draws) count.width += 2; /* the position */
+    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    if (count.width && bytes > past->bytes) {
+        void *block = SAMP_MALLOC(bytes);
+        if (!block) return false;
+        SAMP_FREE(past->who);
+        past->who = (sampi_sampler **)block;
+        past->bytes = bytes;
+    }
+    count.who = past->who;
+    count.bytes = past->bytes;
+    count.depth = depth;
+    count.made = true;
+    count.n_edits = s->n_edits;
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    *past = count;
+    past->n_who = 0;
+    if (list) sampi_past_members(past, s);
+    past->width = count.width;
+    return true;
+}
+
+/* Are the records there, and those of what s is now? */
+static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
+
+/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
+   What has no depth, or is in a chain, needs no room. */
+static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
+{
+    return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
+}
+
+/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
+   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+static void sampi_moves(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    past->made = sampi_past_ready(s) && sampi_past_is_good(s);
+    sampi_edited(s);
+    if (!past->made) return;
+    past->n_edits = s->n_edits;
+    if (past->open) return;
+    past->open = true;
+    sampi_record_all(s, SAMPI_RECORD_NOTE);
+}
+
+/* The token has been accepted, and so its record is one. */
+static void sampi_moved(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    if (!past->open || !past->made) return;
+    past->open = false;
+    if (past->size < past->depth) past->size++;
+    past->next = past->next < past->depth ? past->next + 1 : 0;
+}
+
+/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
+{
+    const sampi_past *past = &s->past;
+    if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
+    if (!sampi_past_make(copy, past->depth)) return false;
+    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
+    copy->past.size = past->size;
+    copy->past.next = past->next;
+    copy->past.open = past->open;
+    return true;
+}
+
+/* In a chain it is set for the day when the sampler is out of it. */
+SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (depth < 0 || depth > SAMPI_MAX_PAST) return SAMP_E_RANGE;
+    if (depth == 0) {
+        SAMP_FREE(s->past.who);
+        memset(&s->past, 0, sizeof s->past);
+    } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
+        return SAMP_E_NOMEM;
+    }
+    s->past.depth = depth;
+    return SAMP_OK;
+}
+
+/* ---- going back ---- */
+
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
+/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
+   before: one that was told of tokens must have a rollback, and a grammar as many records. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    int status = SAMP_OK;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+    if (!sampi_is_custom(s)) return status;
+    if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_user_status(iface->rollback(&s->base, n));
+}
+
+/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_past *past = &s->past;
+    bool good = sampi_past_is_good(s);
+    if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
+    if (n) status = sampi_rollback_custom(s, n, true);
+    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (status || !good) return status;
+    sampi_edited(s);
+    past->n_edits = s->n_edits;
+    if (past->open) sampi_record_all(s, SAMPI_RECORD_DRAWS);
+    past->open = false;
+    for (past->size -= n; n > 0; n--) {
+        past->next = past->next > 0 ? past->next - 1 : past->depth;
+        sampi_record_all(s, SAMPI_RECORD_TOKEN);
+    }
+    return SAMP_OK;
+}
+
 /* =================================================================================================== >>chain
    What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
    sampler. Out: a status, and either all of the change or none.
@@ -6907,14 +7372,8 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
-    /* mt19937 can't go backwards: from the seed on again. Draws fail rarely, so the way may be long. */
-    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
-    while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
+    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
-
-/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
-static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
@@ -7024,7 +7483,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
 }
@@ -7055,11 +7514,14 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (!s) return SAMP_E_NULL;
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
-    sampi_edited(s);
-    if (!status) status = sampi_accept(s, token, true);
-    if (!status) status = sampi_accept(s, token, false);
-    s->perf.n_accept += !status;
-    return status;
+    if (status) return status;
+    sampi_moves(s);
+    status = sampi_accept(s, token, true);
+    if (status) return status;
+    sampi_accept(s, token, false);
+    sampi_moved(s);
+    s->perf.n_accept++;
+    return SAMP_OK;
 }
 
 /* A custom sampler's own name, if it has one, stands before that of its kind. */
@@ -7097,13 +7559,15 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
         SAMP_FREE(s->u.chain.prev);
     }
     SAMP_FREE(s->work.block);
+    SAMP_FREE(s->past.who);
     SAMP_FREE(s);
 }
 
 /* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
 static const samp_sampler_i *sampi_builtin(void)
 {
-    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
+    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
+                                          samp_clone, NULL,        NULL,       samp_rollback };
     return &iface;
 }
 
@@ -7345,16 +7809,16 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    t.rng = s->rng;
-    if (!s->status && iface->clone) {
-        samp_sampler *copy = iface->clone(&s->base);
-        if (copy && ((sampi_sampler *)copy)->rng != s->rng) samp_set_rng(copy, s->rng);
-        return copy;
-    }
+    bool own = !s->status && iface->clone;
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
-    return sampi_new(&t);
+    sampi_sampler *copy = (sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t));
+    if (!copy) return NULL;
+    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
 }
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
@@ -7378,27 +7842,38 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     c->field = s->field;
     c->position = s->position;
     c->perf = s->perf;
+    c->past.depth = s->past.depth;
     return &c->base;
 }
 
-/* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
-   way. */
-SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+/* What the bytes of a sampler would carry along by mistake is cleared in the copy: workspace, records, owner, a draft
+   under way. */
+static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
-    const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return NULL;
-    if (sampi_is_custom(s)) return sampi_clone_custom(s);
-    if (sampi_is_chain(s)) return sampi_clone_chain(s);
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
     memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* it would be freed twice */
+    memset(&c->work, 0, sizeof c->work); /* it would be freed twice, */
+    memset(&c->past, 0, sizeof c->past); /* and so would these */
+    c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
     c->serial = sampi_next_serial();
     return &c->base;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return NULL;
+    samp_sampler *copy = sampi_is_custom(s)  ? sampi_clone_custom(s)
+                         : sampi_is_chain(s) ? sampi_clone_chain(s)
+                                             : sampi_clone_bytes(s);
+    if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
+    samp_free(copy);
+    return NULL;
 }
 
 /* Members' errors are found by looking, not copied: one that is removed takes its error along. */
@@ -7469,7 +7944,7 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
 }
 
 /* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
-   chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
+   chain that has been made can rely on prev. An edit, though no draw depends on prev: records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -7478,6 +7953,7 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     samp_token *prev = (samp_token *)SAMP_MALLOC((n ? n : 1) * sizeof *prev);
     if (!prev) return SAMP_E_NOMEM;
     memset(prev, 0, (n ? n : 1) * sizeof *prev);
+    sampi_edited(c);
     SAMP_FREE(c->u.chain.prev);
     c->u.chain.prev = prev;
     c->u.chain.ring.cap = (uint32_t)n;
@@ -7512,6 +7988,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - or a copy of its logits, which is its own                                      sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
@@ -7544,7 +8021,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply); under MT19937 e^(l - max), and buckets of logits
+     logits   * under MT19937 e^(l - max), and buckets of logits
+     own      * the logits of an array (>>apply), or of a row that is its own (sampi_flatten)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -7573,19 +8051,21 @@ struct sampi_row {
     size_t n;
     float r;          /* 1 in a compact row */
     bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
-   among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each is
+   put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -7760,7 +8240,7 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 /* May so many more elements be changed here? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
 /* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
@@ -7770,6 +8250,8 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
         row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->own[i] = x;
     else
         sampi_add_change(row, (samp_token)i, x);
 }
@@ -7820,6 +8302,34 @@ static bool sampi_next_piece(sampi_pieces *it)
     if (at >= it->row->n) return false;
     sampi_piece_at(it, at);
     return true;
+}
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
+   the compiler's vectors: what is behind a row's end is no matter. */
+static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
+static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    sampi_scale_tile(row, it->buf);
+    return it->buf;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -8062,8 +8572,9 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked) sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
 
@@ -8252,14 +8763,27 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
-static bool sampi_begin_patch(sampi_row *row, size_t n)
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
 {
-    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
-    if (row->expf) return false;
-    sampi_compact(row);
-    return true;
+    float *x = row->work->own;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -8268,7 +8792,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -8285,7 +8809,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -8901,9 +9425,15 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
+    size_t many = 2 * typical->min_keep + 64;
+    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
+        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+            low = first;
+            first = -INFINITY;
+        }
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(row, low));
@@ -9233,7 +9763,8 @@ static float sampi_add(const float *x, size_t n, float sum)
 
 /* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
    computes in float shows in a few of these numbers. Asked once for a workspace. */
-static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
@@ -9243,7 +9774,7 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
             if (e[i] != expf(x[i])) work->libm = -1;
     }
     if (work->libm == 0) work->libm = 1;
-    return work->libm > 0;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
@@ -9470,10 +10001,26 @@ static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
+}
+
 /* ---- its samplers ---- */
 
+/* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
+        row->by_order = true;
+        return SAMP_OK;
+    }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
@@ -9482,7 +10029,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -9491,7 +10038,10 @@ static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
-    (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    if (!row->by_order)
+        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    else if (!sampi_llama_sorted_sums(row, &sums))
+        return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9517,7 +10067,26 @@ static float sampi_llama_squares(const float *x, size_t n, float mean, float sum
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t at = 0;
+#if SAMPI_GNU /* two at a time */
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    two sums = { 0.0, 0.0 };
+    bits near = { 0, 0 }; /* less by 2 for each that is no tie */
+    for (; at + 2 <= n; at += 2) {
+        two d = { (double)(x[at] - mean), (double)(x[at + 1] - mean) };
+        d *= d;
+        SAMPI_OPAQUE(d);
+        d += from;
+        two rounded = { (double)(float)d[0], (double)(float)d[1] };
+        near += (bits)(d - rounded < half);
+        near += (bits)(rounded - d < half);
+        sums += rounded - from;
+    }
+    tie = near[0] + near[1] != -2 * (int64_t)at;
+    moved[0] = sums[0], moved[1] = sums[1];
+#endif
+    for (size_t i = at; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
         moved[i % 2] += rounded - from;
@@ -9543,11 +10112,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (sampi_start(&it, row); sampi_next_piece(&it);)
             for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
                 n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                const float *unmasked = it.x + at;
+                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
+                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                    unmasked = x;
+                }
                 if (pass)
-                    squares = sampi_llama_squares(x, n, mean, squares);
+                    squares = sampi_llama_squares(unmasked, n, mean, squares);
                 else
-                    sum = sampi_add(x, n, sum), count += (float)n;
+                    sum = sampi_add(unmasked, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9557,22 +10130,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
-    sampi_llama_head(row, 512);
-    if (row->cur.size > row->n / 4) return false;
-    sums->max = row->cur.data[0].logit;
-    sampi_llama_total(row, row, sums);
-    return true;
-}
-
 /* What is dropped is masked in the row, which counts as sorted from now on. */
 static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
@@ -9790,7 +10353,8 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        sampi_set_tokens(&adapted, e, NULL, row->n);
+        memcpy(row->work->x, e, row->n * sizeof *e);
+        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
         sum = sampi_add(e, row->n, 0.0f);
@@ -9801,11 +10365,13 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         i = sampi_llama_discrete_of(e, row->n, sum, u);
     }
     float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
+    row->sum = (double)sum;
     if (adapts) {
-        s->now.pending = row->token;
+        s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
     }
     return SAMP_OK;
 }
@@ -9859,9 +10425,10 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
         row->cur.size = keep;
         (void)sampi_llama_mirostat_select(s, &row->cur);
         row->token = row->cur.data[row->cur.selected].id;
-        row->cur.data = NULL;
+        if (!row->array) row->cur.data = NULL;
         return SAMP_OK;
     }
+    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     if (!v1)
         sampi_gather(&part, sampi_llama_floor(row, s, &sums));
     else
@@ -10096,14 +10663,33 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
-        return SAMPI_DECLINED;
-    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
-        return SAMPI_DECLINED;
+    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
+                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
+                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint32_t kind = 1u << member->kind;
+    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
+    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
+    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
+}
+
+/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
+static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
+{
+    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
+    bool is_cut = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        if (plan->member[i]->off) continue;
+        if (sampi_is_custom(plan->member[i])) return is_cut;
+        is_cut |= cuts >> plan->member[i]->kind & 1;
+        if (!is_cut) return false;
+    }
+    return false;
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -10113,7 +10699,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
-    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    row->expf = sampi_expf_of(row->work, row->k);
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];
@@ -10155,7 +10741,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
+                                                          : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10209,6 +10796,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
     size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -10224,6 +10812,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
     work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }
 
@@ -10239,6 +10828,7 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
     return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
@@ -10289,7 +10879,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_edited(s);
+    sampi_moves(s);
     samp_token token = sampi_draw_any(job);
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
@@ -10342,6 +10932,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
        afterwards the row's tokens are all that are left;
      - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
+   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
    The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
@@ -10351,7 +10943,7 @@ typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* what samp_apply was called on: has the position */
-    sampi_work *work;
+    sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
@@ -10359,7 +10951,7 @@ typedef struct sampi_view {
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 {
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
@@ -10367,15 +10959,18 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
-    row->work = work;
+    row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
-    sampi_set_tokens(row, work->logits, NULL, n);
+    sampi_set_tokens(row, work->own, NULL, n);
     for (size_t at = 0, len; at < n; at += len) {
-        float *x = work->logits + at;
+        float *x = work->own + at;
         len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
         if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
         float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
@@ -10414,45 +11009,52 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
+/* p [SAMPI_TILE] /= sum */
+static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
+}
+
+static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float both[2] = { l[i], p ? p[i] : d[i].p };
+        memcpy(&d[i].logit, both, sizeof both); /* one store */
+    }
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
-    if (!sampi_is_compact(row)) {
-        sampi_piece_at(it, at);
-        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (row->k->count(it->x, len, row->floor) == len)
-            row->k->scale(it->x, len, row->r, it->buf);
-        else
-            for (size_t i = 0; i < len; i++)
-                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
-        return it->buf;
-    }
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
+static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < len; i++) {
-            d[at + i].logit = l[i];
-            if (sums) d[at + i].p = p[i];
+        if (row->sum > 0.0) {
+            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
+            sampi_llama_quotients(p, row->sum);
         }
+        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
     }
 }
 
@@ -10470,7 +11072,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        row->x != row->work->own)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10512,7 +11115,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (s->rng != SAMP_RNG_PHILOX) return false;
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -10597,17 +11202,102 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order. All
+   are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+{
+    uint64_t exponent = sampi_bits(sum) >> 52;
+    if (sampi_bits(sum + part) >> 52 == exponent &&
+        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
+        return sum + part;
+    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    return sum;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    float max = sampi_row_max(row), *e = row->work->logits;
+    size_t n = view->cur->size, next = 0, i = 0;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
+        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+    }
+    row->sum = sum;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= u * sum) break;
+    }
+    row->token = (samp_token)i;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else
+        status = sampi_run_llama(row, s, true);
+    errno = before;
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        sampi_close_view(view, NULL, -1);
+        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    if (status) return status;
+    view->sorts = row->by_order;
+    view->ordinal[s->kind]++;
+    if (row->cur.data)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
-    status = sampi_view_step(view, s);
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
@@ -10659,16 +11349,15 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
-        return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
@@ -10893,6 +11582,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
+        for (long long r = 0; r < n_rows; r++) /* no thread is to allocate */
+            if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
             out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
@@ -11055,8 +11746,7 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
     r->head = n < r->cap ? n : 0;
 }
 
-/* More than any generation draws. An error after a draw goes through all of them again (sampi_restore_state), seconds
-   for so many: forged bytes must not make that years. */
+/* More than any generation draws: bytes that say so are no state. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
 /* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
@@ -11241,28 +11931,31 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
    The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
 /* clang-format off */
-/*                                               prepare  build  settings  accept  reset  state  take_over */
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+/*                                               prepare  build  settings  accept  reset  state  take_over  past */
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL
 };
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past
 };
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
+static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over
+    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL
+    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
 };
 /* clang-format on */
 
@@ -12876,7 +13569,7 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
-    SAMPI_NODE_SEEN     /* part of b above: member a, then those in b (ascending; EMPTY: none) */
+    SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
 } sampi_node_kind;
 
 /* What a GROUP is for, if not a number: the group's, from 0. */
@@ -12996,16 +13689,19 @@ static sampi_rule *sampi_rule_at(const sampi_tree *t, int32_t i) { return (sampi
 static const uint8_t *sampi_bytes_at(const sampi_tree *t, int32_t at) { return (const uint8_t *)t->pool.data + at; }
 
 /* Texts and sets are told apart by their bytes, all other nodes by their numbers. */
-static bool sampi_in_pool(int kind) { return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET; }
+static bool sampi_in_pool(int kind)
+{
+    return kind == SAMPI_NODE_TEXT || kind == SAMPI_NODE_SET || kind == SAMPI_NODE_SEEN;
+}
 
 static uint32_t sampi_node_hash(const sampi_tree *t, int kind, int32_t a, int32_t b, int32_t c)
 {
-    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u + (uint32_t)b;
+    uint64_t h = (uint64_t)kind * 0x9E3779B97F4A7C15u;
     if (sampi_in_pool(kind)) {
         const uint8_t *bytes = sampi_bytes_at(t, a);
         for (int32_t i = 0; i < b; i++) h = (h ^ bytes[i]) * 0x100000001B3u;
-    } else {
-        h = (h ^ (uint32_t)a) * 0xD6E8FEB86659FD93u;
+    } else { /* parts are often neighbours, so none may undo another one's bits */
+        h = (h ^ ((uint64_t)(uint32_t)a << 32 | (uint32_t)b)) * 0xD6E8FEB86659FD93u;
         h = (h ^ h >> 32 ^ (uint32_t)c) * 0xD6E8FEB86659FD93u;
     }
     return (uint32_t)(h ^ h >> 29);
@@ -13055,16 +13751,19 @@ static bool sampi_is_inline(const sampi_tree *t, const sampi_expr *e)
     return e->kind == SAMPI_NODE_REF && !sampi_rule_at(t, e->a)->call;
 }
 
+static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
+{
+    return seen != SAMPI_EMPTY && (sampi_bytes_at(t, sampi_at(t, seen)->a)[member / 8] >> member % 8 & 1);
+}
+
 /* Does the list go on without anything missing? `count` is as a MEMBERS node has it: twice the number of members there
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
     const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
     if ((count & 1) || count / 2 < list->least) return false;
-    for (int32_t i = 0; i < list->n; i++) {
-        while (seen != SAMPI_EMPTY && sampi_at(t, seen)->a < i) seen = sampi_at(t, seen)->b;
-        if (member[i].required && (seen == SAMPI_EMPTY || sampi_at(t, seen)->a != i)) return false;
-    }
+    for (int32_t i = 0; i < list->n; i++)
+        if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
     return true;
 }
 
@@ -13117,17 +13816,30 @@ static sampi_node sampi_tree_node(sampi_tree *t, int kind, int32_t a, int32_t b,
     return *slot = t->nodes.n - 1;
 }
 
-/* A text or set: its bytes go to the pool, unless an equal one is there. */
-static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+/* A text or set of the bytes from `at` to the pool's end. If there is an equal one, they leave the pool again. */
+static sampi_node sampi_tree_pool_end(sampi_tree *t, int kind, int32_t at)
 {
-    if (n > (size_t)(SAMPI_MAX_POOL - t->pool.n)) return SAMP_E_RANGE;
-    int32_t at = t->pool.n, n_nodes = t->nodes.n;
-    void *room = sampi_vec_add(&t->pool, 1, (int32_t)n);
-    if (!room) return SAMP_E_NOMEM;
-    memcpy(room, bytes, n);
-    sampi_node node = sampi_tree_node(t, kind, at, (int32_t)n, 0);
+    int32_t n_nodes = t->nodes.n;
+    sampi_node node = sampi_tree_node(t, kind, at, t->pool.n - at, 0);
     if (t->nodes.n == n_nodes) t->pool.n = at; /* there is one, or an error */
     return node;
+}
+
+/* Room for n bytes at the pool's end, or NULL and a status. */
+static uint8_t *sampi_tree_pool_room(sampi_tree *t, size_t n, int *status)
+{
+    *status = n > (size_t)(SAMPI_MAX_POOL - t->pool.n) ? SAMP_E_RANGE : SAMP_E_NOMEM;
+    return *status == SAMP_E_RANGE ? NULL : (uint8_t *)sampi_vec_add(&t->pool, 1, (int32_t)n);
+}
+
+/* A text or set. */
+static sampi_node sampi_tree_pooled(sampi_tree *t, int kind, const void *bytes, size_t n)
+{
+    int32_t at = t->pool.n, status;
+    uint8_t *room = sampi_tree_pool_room(t, n, &status);
+    if (!room) return status;
+    memcpy(room, bytes, n);
+    return sampi_tree_pool_end(t, kind, at);
 }
 
 /* An empty tree. */
@@ -13284,26 +13996,6 @@ static sampi_node sampi_tree_class(sampi_tree *t, const uint32_t (*ranges)[2], s
     return node;
 }
 
-/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
-   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
-   `most` (SIZE_MAX: any number). The members are copied. */
-static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
-                                     sampi_node other, size_t least, size_t most)
-{
-    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
-    for (size_t i = 0; i < n; i++)
-        if (members[i].node < 0) return members[i].node;
-    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
-    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
-    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
-    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
-    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
-    if (!at) return SAMP_E_NOMEM;
-    if (n) memcpy(room, members, n * sizeof *members);
-    *at = list;
-    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
-}
-
 /* The number of the rule with that name, a new one if there is none; without a name always a new one. */
 static int32_t sampi_tree_rule(sampi_tree *t, const char *name, size_t n)
 {
@@ -13331,6 +14023,43 @@ static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
     sampi_rule_at(t, rule)->body = body;
     return SAMP_OK;
+}
+
+/* A call of a new rule with that body. */
+static sampi_node sampi_tree_call(sampi_tree *t, sampi_node body)
+{
+    int32_t rule = sampi_tree_rule(t, "", 0);
+    int status = sampi_tree_define(t, rule, body);
+    if (status) return status;
+    sampi_rule_at(t, rule)->call = true;
+    return sampi_tree_ref(t, rule);
+}
+
+/* A list of members [n] in any order, none twice, with `separator` between neighbours. `other` (NEVER: none) is any
+   member that is not among them, and may come again. All required ones occur, and in all at least `least` and at most
+   `most` (SIZE_MAX: any number). The members are copied. Each is a rule that is called: what can be said of it does
+   not depend on those that have been there, so it is found out once. */
+static sampi_node sampi_tree_members(sampi_tree *t, const sampi_member *members, size_t n, sampi_node separator,
+                                     sampi_node other, size_t least, size_t most)
+{
+    if (separator < 0 || other < 0) return separator < 0 ? separator : other;
+    for (size_t i = 0; i < n; i++)
+        if (members[i].node < 0) return members[i].node;
+    if (n > SAMPI_MAX_NODES || least > SAMPI_MAX_NODES || least > most) return SAMP_E_RANGE;
+    if (other != SAMPI_NEVER) other = sampi_tree_call(t, other);
+    if (other < 0) return other;
+    sampi_list list = { t->members.n, (int32_t)n, separator, other, (int32_t)least, INT32_MAX };
+    if (most < SAMPI_MAX_NODES) list.most = (int32_t)most;
+    sampi_member *room = (sampi_member *)sampi_vec_add(&t->members, sizeof *room, (int32_t)n);
+    sampi_list *at = room || n == 0 ? (sampi_list *)sampi_vec_add(&t->lists, sizeof *at, 1) : NULL;
+    if (!at) return SAMP_E_NOMEM;
+    *at = list;
+    for (size_t i = 0; i < n; i++) {
+        room[i].required = members[i].required;
+        room[i].node = members[i].node == SAMPI_NEVER ? SAMPI_NEVER : sampi_tree_call(t, members[i].node);
+        if (room[i].node < 0) return room[i].node;
+    }
+    return sampi_tree_node(t, SAMPI_NODE_MEMBERS, t->lists.n - 1, SAMPI_EMPTY, 0);
 }
 
 /* ---- a finished grammar ----
@@ -14386,13 +15115,6 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
-{
-    for (size_t i = 0; i < vocab->n_eog; i++)
-        if (vocab->eog[i] == token) return true;
-    return false;
-}
-
 /* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
@@ -14969,6 +15691,7 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
+    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
@@ -15032,6 +15755,9 @@ typedef struct sampi_matcher {
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
+    sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
+    sampi_vec past_n;  /* int32_t: and how many of each (sampi_place_size) */
+    int32_t depth;     /* at least so many tokens have a place, if there were so many */
     sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
@@ -15192,16 +15918,19 @@ static void sampi_offer(sampi_matcher *m, sampi_node n)
     if (n != SAMPI_NEVER) sampi_work_push(m, n);
 }
 
-/* `seen` with one more member in its place. */
-static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t i)
+/* `seen` with one more member of a list of n. */
+static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, int32_t member)
 {
-    int32_t first = m->work.n;
-    for (; seen != SAMPI_EMPTY && sampi_at(&m->tree, seen)->a < i; seen = sampi_at(&m->tree, seen)->b)
-        sampi_work_push(m, sampi_at(&m->tree, seen)->a);
-    seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, i, seen, 0));
-    while (m->work.n > first)
-        seen = sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_SEEN, sampi_work_pop(m), seen, 0));
-    return seen;
+    int32_t at = m->tree.pool.n, status;
+    size_t n_bytes = (size_t)(n + 7) / 8;
+    uint8_t *bytes = sampi_tree_pool_room(&m->tree, n_bytes, &status);
+    if (!bytes) return sampi_sound(m, status);
+    if (seen == SAMPI_EMPTY)
+        memset(bytes, 0, n_bytes);
+    else
+        memcpy(bytes, sampi_bytes_at(&m->tree, sampi_at(&m->tree, seen)->a), n_bytes);
+    bytes[member / 8] |= (uint8_t)(1u << member % 8);
+    return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
 /* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
@@ -15220,9 +15949,8 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
     const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
-    for (int32_t i = 0, s = e.b; i < list.n; i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
+    for (int32_t i = 0; i < list.n; i++) {
+        bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
         left += !was;
     }
@@ -15230,13 +15958,11 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
     int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
     int32_t after = 2 * (count < most ? count + 1 : most);
     int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0, s = e.b; i < list.n && sampi_step(m); i++) {
-        bool was = s != SAMPI_EMPTY && sampi_at(t, s)->a == i;
-        if (was) s = sampi_at(t, s)->b;
-        if (was || count >= list.most || missing - member[i].required > room) continue;
+    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
+        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
         if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node then = sampi_sound(m,
-                                      sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, sampi_seen_with(m, e.b, i), after));
+        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
+        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
         sampi_work_push(m, sampi_join(m, member[i].node, then));
     }
     if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
@@ -15460,6 +16186,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
+    s->reach[0] = s->reach[1] = s->reach[2] = -1;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -15635,30 +16362,36 @@ static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, 
     sampi_drop(m, level[0]);
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? Then all plain tokens
-   are allowed, and have no places: no walk is needed. Looks at all that can be reached, if it is little: pairs of a
-   state and of what UTF-8 expects. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
+/* Which byte may follow in plain text, given what UTF-8 expects (0: a character may begin, 1 - 3: so many bytes of any
+   tail, 4 - 7: those behind E0 ED F0 F4)? What it expects then, or -1: not this one. */
+static int32_t sampi_plain_next(int32_t expects, int32_t b)
+{
+    static const uint8_t lo[8] = { 0, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x90, 0x80 };
+    static const uint8_t hi[8] = { 0, 0xbf, 0xbf, 0xbf, 0xbf, 0x9f, 0xbf, 0x8f };
+    static const int8_t behind[8] = { 0, 0, 1, 2, 1, 1, 2, 2 };
+    if (expects) return b < lo[expects] || b > hi[expects] ? -1 : behind[expects];
+    if (b < 0x20 || b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2) || b > 0xf4) return -1;
+    if (b < 0x80) return 0;
+    return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
+}
+
+/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
+   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
+   expects. */
+static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
     enum { LIMIT = 24 };
-    static const uint8_t range[8][2] = { { 0, 0 },       { 0x80, 0xbf }, { 0x80, 0xbf }, { 0x80, 0xbf },
-                                         { 0xa0, 0xbf }, { 0x80, 0x9f }, { 0x90, 0xbf }, { 0x80, 0x8f } };
-    static const uint8_t behind[8] = {
-        0, 0, 1, 2, 1, 1, 2, 2
-    }; /* by what is expected: 1 - 3 tail bytes, E0 ED F0 F4 */
     int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
-        const int32_t expects = pair[i][1];
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = expects ? behind[expects] : 0;
-            if (expects ? b < range[expects][0] || b > range[expects][1]
-                        : b == '"' || b == '\\' || (b >= 0x7f && b < 0xc2))
-                continue;
-            if (!expects && b >= 0xc2)
-                to = b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), k = 0;
-            int32_t flags = sampi_lex_at(m, next)->flags;
+            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
+            if (to < 0) continue;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
             if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (one && to == 0) {
+                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                continue;
+            }
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
             if (n == LIMIT) return false;
@@ -15669,24 +16402,140 @@ static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep)
     return !m->status;
 }
 
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first, bool plain)
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
 {
-    const size_t n_mask = m->index->n_mask;
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
+/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
+   can't be seen at once. Strings with a length are that, and have too many states to look at. */
+static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
+    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
+                     rest = *sampi_at(&m->tree, sampi_front(m, e.b));
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
+    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
+    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
+    if (rest.kind == SAMPI_NODE_SET)
+        for (int32_t b = stops = true; b < 256; b++)
+            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
+    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
+    if (!state || m->status) return -1;
+    if (sampi_lex_at(m, state)->reach[2] < 0) {
+        bool takes = sampi_takes_plain(m, state, false, true);
+        sampi_lex_at(m, state)->reach[2] = takes;
+    }
+    if (!sampi_lex_at(m, state)->reach[2]) return -1;
+    return repeat.c < 0 ? INT32_MAX : repeat.c;
+}
+
+/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
+   call, and no dead end? No more than that many; INT32_MAX: any number. */
+static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+{
+    int32_t reach = sampi_lex_at(m, state)->reach[keep];
+    if (reach >= 0) return reach;
+    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
+    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
+    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
+    return reach;
+}
+
+/* Take the tokens at node i of the trie and below away. */
+static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
+    for (; nodes < end; nodes += 2) {
+        uint32_t token = nodes[0] >> 8;
+        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+    }
+}
+
+/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
+static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+{
+    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
+    sampi_level level = sampi_mark(m);
+    sampi_push_item(m, item.state, item.frame);
+    int32_t lo = m->items.n;
+    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
+    if (m->items.n > lo && !m->status) {
+        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
+        if (token) *token = (int32_t)(node[0] >> 8);
+        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
+        sampi_walk(m, i, lo, m->items.n, keep);
+    }
+    sampi_drop(m, level);
+}
+
+/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
+   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+{
+    const uint32_t *nodes = m->index->nodes;
+    int32_t state[SAMPI_MAX_PIECE + 1];
+    int8_t expects[SAMPI_MAX_PIECE + 1];
+    state[0] = item.state;
+    expects[0] = 0;
+    for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
+        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
+        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
+        if (!next || other) {
+            sampi_clear_below(m, i, bits);
+            item.state = state[depth - 1];
+            if (next) sampi_walk_node(m, i, item, keep);
+            i += size;
+            continue;
+        }
+        state[depth] = next;
+        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
+        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
+        i += all ? size : 1;
+    }
+}
+
+/* Is it shorter to say which plain tokens an item does not allow? */
+static bool sampi_takes_most(sampi_matcher *m, int32_t state)
+{
+    int32_t n = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
+    return n > 80;
+}
+
+/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
+static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return NULL;
+    }
+    m->n_bits += size;
+    if (plain)
+        memcpy(bits, m->index->plain, size);
+    else
+        memset(bits, 0, size);
+    return bits;
+}
+
+/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
+static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
+{
     const int32_t *token = (const int32_t *)m->tokens.data;
     entry->token = first;
     entry->n_tokens = m->tokens.n - first;
-    if (!plain && (size_t)entry->n_tokens < n_mask / 4 + 8) return;
-    entry->bits = (uint32_t *)SAMP_MALLOC(n_mask * 4);
-    if (!entry->bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return;
-    }
-    m->n_bits += n_mask * 4;
-    if (plain)
-        memcpy(entry->bits, m->index->plain, n_mask * 4);
-    else
-        memset(entry->bits, 0, n_mask * 4);
+    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
+    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
+    if (!entry->bits) return;
     for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
     m->tokens.n = first;
     entry->n_tokens = 0;
@@ -15725,7 +16574,6 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    bool plain = false;
     int32_t first = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
@@ -15733,8 +16581,12 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     if (entry->parent >= 2) sampi_close(m, level.items, true);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
-        plain = sampi_takes_plain(m, entry->state, keep);
-        if (!plain) sampi_walk(m, 0, level.items, to, keep);
+        const sampi_item item = { entry->state, 0 };
+        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
+        if (!entry->bits)
+            sampi_walk(m, 0, level.items, to, keep);
+        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
+            sampi_walk_plain(m, item, keep, entry->bits);
         sampi_walk(m, m->index->n_plain, level.items, to, keep);
     } else {
         sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
@@ -15743,7 +16595,7 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first, plain);
+    if (!m->status) sampi_entry_tokens(m, entry, first);
     if (m->status) {
         m->tokens.n = first;
         m->places.n = entry->place;
@@ -15911,6 +16763,13 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
+/* Item i of all that must stay good: first those of the text's place, then those of the places that are kept. */
+static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
+{
+    return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
+}
+
 /* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
    its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
@@ -15920,7 +16779,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
     if (to && edges) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_item_at(m, i)->frame] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_held_at(m, i)->frame] = 1;
         m->work.n = 0; /* frames whose edges are to be followed */
         for (int32_t i = 1; i < n; i++)
             if (to[i]) sampi_work_push(m, i);
@@ -15950,7 +16809,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
             frame.edge = n_edges > first ? first : -1;
             *sampi_frame_at(m, to[i]) = frame;
         }
-        for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->frame = to[sampi_item_at(m, i)->frame];
+        for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
         if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
         m->edges.n = n_edges;
         m->frames.n = m->live = kept;
@@ -16006,7 +16865,7 @@ static int sampi_node_parts(int kind)
 {
     if (kind == SAMPI_NODE_SEQ || kind == SAMPI_NODE_ALT || kind == SAMPI_NODE_AND) return 3;
     if (kind == SAMPI_NODE_REPEAT || kind == SAMPI_NODE_NOT) return 1;
-    return kind == SAMPI_NODE_MEMBERS || kind == SAMPI_NODE_SEEN ? 2 : 0;
+    return kind == SAMPI_NODE_MEMBERS ? 2 : 0;
 }
 
 /* The nodes of `to` [n] that are kept (1) into `fresh`, in order, so that parts come before what they are part of; then
@@ -16025,7 +16884,9 @@ static void sampi_move_nodes(sampi_matcher *m, sampi_tree *fresh, int32_t *to, i
         if (i < own || !to[i]) continue;
         if (sampi_node_parts(e.kind) & 1) e.a = to[e.a];
         if (sampi_node_parts(e.kind) & 2) e.b = to[e.b];
-        to[i] = sampi_sound(m, sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
+        to[i] = sampi_sound(m, e.kind == SAMPI_NODE_SEEN
+                                   ? sampi_tree_pooled(fresh, e.kind, sampi_bytes_at(&m->tree, e.a), (size_t)e.b)
+                                   : sampi_tree_node(fresh, e.kind, e.a, e.b, e.c));
     }
 }
 
@@ -16039,7 +16900,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     if (!to) sampi_fault(m, SAMP_E_NOMEM);
     if (!m->status) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node] = 1;
         for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
         for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
         sampi_move_nodes(m, &fresh, to, n);
@@ -16052,10 +16913,11 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     sampi_tree old = m->tree;
     m->tree = fresh;
     for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < m->n_now; i++)
-        sampi_item_at(m, i)->state = to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node];
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node];
     sampi_drop_states(m);
-    for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->state = sampi_state_of(m, sampi_item_at(m, i)->state);
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = sampi_state_of(m, sampi_held_at(m, i)->state);
     sampi_tree_free(&old);
     SAMP_FREE(to);
 }
@@ -16066,7 +16928,8 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry);
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
+           (size_t)m->tree.pool.n;
 }
 
 /* Before a call does its work: room for what it will make. */
@@ -16079,6 +16942,10 @@ static int sampi_matcher_begin(sampi_matcher *m)
     if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
     if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
+    if (sampi_matcher_bytes(m) > m->max_bytes && m->past_n.n) { /* rather go on than be able to go back */
+        m->past.n = m->past_n.n = 0;
+        sampi_sweep_nodes(m);
+    }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
     return m->status;
 }
@@ -16207,6 +17074,75 @@ static bool sampi_replay_text(sampi_matcher *m, int32_t start)
     return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
 }
 
+/* ---- places before the last tokens ----
+   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
+   their states and frames are held (sampi_held_at). */
+
+/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
+   by its items. Else by its items. */
+#define SAMPI_PLACE_STAYS (-1)
+static int32_t sampi_place_size(int32_t n)
+{
+    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+}
+
+/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+{
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->depth == 0) m->past.n = m->past_n.n = 0;
+    if (m->depth == 0) return true;
+    if (m->past_n.n >= 2 * m->depth)
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+    if (cut) {
+        m->past_n.n -= cut;
+        m->past.n -= gone;
+        memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
+        memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
+    }
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
+    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    if (room && !size) m->past.n -= n_items;
+    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    if (size) *size = n;
+    return size != NULL;
+}
+
+/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
+   once more. Only for want of memory it can fail. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    const int32_t *size = (const int32_t *)m->past_n.data;
+    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
+    bool waiting = m->lazy.waiting;
+    if (n > end) return SAMP_E_RANGE;
+    for (int32_t i = end; i-- > end - n;) {
+        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        tokens++;
+        waiting = size[i] < SAMPI_PLACE_STAYS;
+        n_now = sampi_place_size(size[i]);
+        items -= n_now;
+    }
+    m->status = SAMP_OK;
+    m->items.n = m->n_now;
+    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
+    if (m->status) return m->status;
+    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = n_now;
+    m->past.n = items;
+    m->past_n.n -= n;
+    m->history.n -= tokens;
+    if (waiting && tokens) {
+        sampi_lazy_reset(&m->lazy);
+        for (int32_t i = 0; i < m->history.n; i++) {
+            size_t n_bytes;
+            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+        }
+    }
+    return SAMP_OK;
+}
+
 /* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
    changed then, as after all errors. */
 static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
@@ -16230,6 +17166,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
             allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
         }
     }
+    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
     if (m->status || !allowed) {
         if (kept) m->history.n--;
         z->waiting = true;
@@ -16269,10 +17206,15 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
     if (status) return status;
     if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
-    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
+    if (sampi_is_eog(m->index->vocab, token)) {
+        if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
+        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        return m->status;
+    }
     int32_t first = sampi_matcher_try(m, token, 0);
     samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
-    if (m->status || !kept) {
+    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+        m->history.n -= kept != NULL;
         sampi_drop(m, before);
         return m->status ? m->status : SAMP_E_RANGE;
     }
@@ -16298,7 +17240,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->status = SAMP_OK;
     m->budget = m->max_steps;
-    m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
     sampi_lazy_reset(&m->lazy);
     m->frames.n = 1;
     m->live = 1;
@@ -16314,8 +17256,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
-                         &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
+    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
+                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
+                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -16398,6 +17341,8 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
     m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
+    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
     m->lazy = from->lazy;
     m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
     m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
@@ -16419,7 +17364,15 @@ static const char *sampi_grammar_name(const samp_sampler *s)
 
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
-    return sampi_matcher_accept((sampi_matcher *)s->ctx, token);
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    const sampi_sampler *top = (const sampi_sampler *)s;
+    while (top->owner) top = top->owner;
+    m->depth = top->past.depth;
+    return sampi_matcher_accept(m, token);
+}
+static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
+{
+    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
@@ -16455,7 +17408,8 @@ static const samp_sampler_i *sampi_grammar_iface(void)
                                           sampi_grammar_reset,
                                           sampi_grammar_clone,
                                           sampi_grammar_free,
-                                          NULL };
+                                          NULL,
+                                          sampi_grammar_rollback };
     return &iface;
 }
 
@@ -16629,13 +17583,18 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
         allowed = false;
         status = SAMP_OK;
     }
-    if (!status && token >= 0) status = samp_accept(chain, token);
+    if (status || token < 0) return status ? status : token;
+    status = samp_accept(chain, token);
+    if (status) samp_rollback(grammar, 1); /* a custom sampler of the chain has refused it */
     return status ? status : token;
 }
 
 /* ---- what the core asks ---- */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)

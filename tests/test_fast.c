@@ -1047,7 +1047,7 @@ static int show_apply(samp_sampler *s, samp_token_data_array *cur)
     shown.n++;
     return SAMP_OK;
 }
-static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL, NULL };
+static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL, NULL, NULL };
 
 /* Samplers before it, most of them of the sorts after which the array is known though it was not there; none that
    learns from a draw. */
