@@ -1106,7 +1106,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
      Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
               that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
-              without bytes are masked, unless the grammar has them by name.
+              without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
+              without end is entered, as in llama.cpp.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
