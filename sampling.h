@@ -1106,7 +1106,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
      Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
               that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
-              without bytes are masked, unless the grammar has them by name.
+              without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
+              without end is entered, as in llama.cpp.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
@@ -15855,7 +15856,7 @@ static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
     if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
     int32_t first = m->work.n;
     sampi_work_push(m, a);
-    while (m->work.n > first && !m->status) { /* the last leaf comes first */
+    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
         sampi_node n = sampi_work_pop(m);
         const sampi_expr *e = sampi_at(&m->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {

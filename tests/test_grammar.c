@@ -8,6 +8,7 @@
 
 #include "json_gbnf.h"
 #include "test.h"
+#include <time.h>
 
 /* Every text of valid UTF-8 that a does not match. */
 static sampi_node tree_not(sampi_tree *t, sampi_node a)
@@ -567,6 +568,83 @@ static void test_hostile(void **state)
     samp_grammar_free(g);
 }
 
+/* n copies of a text between two others; with a %d in it, each gets its number and the next one's. */
+static char *copies(const char *before, const char *text, int n, const char *after)
+{
+    size_t room = strlen(before) + (size_t)n * (strlen(text) + 20) + strlen(after) + 1, used = strlen(before);
+    char *out = (char *)malloc(room);
+    assert_non_null(out);
+    memcpy(out, before, used);
+    for (int i = 0; i < n; i++) {
+        const char *gap = strstr(text, "%d");
+        if (gap)
+            used += (size_t)snprintf(out + used, room - used, "%.*s%d%s%d\n", (int)(gap - text), text, i, gap + 2,
+                                     i + 1);
+        else
+            used += (size_t)snprintf(out + used, room - used, "%s", text);
+    }
+    memcpy(out + used, after, strlen(after) + 1);
+    return out;
+}
+
+/* n times `open` and then n times `close`. */
+static char *nested(const char *before, const char *open, int n, const char *middle, const char *close,
+                    const char *after)
+{
+    char *end = copies(middle, close, n, after), *all = copies(before, open, n, end);
+    free(end);
+    return all;
+}
+
+/* Read it, and go on by `byte` or else by what is allowed: an answer or a status, and soon (here in less than a second;
+   an emulator or a sanitizer takes longer). */
+static void check_hostile_text(samp_grammar_kind kind, char *text, uint8_t byte)
+{
+    samp_grammar_error error;
+    clock_t from = clock();
+    samp_grammar *g = samp_grammar_init(kind, text, NULL, &error);
+    double reading = (double)(clock() - from) / CLOCKS_PER_SEC;
+    int status = g ? SAMP_OK : error.status, n = 0;
+    samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL;
+    if (s) status = samp_status(s, NULL);
+    for (; s && n < 40 && !status; n++) {
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        status = samp_grammar_mask(s, bits);
+        samp_token token = byte;
+        for (int i = 0; i < 256 && !bit(bits, token); i++) token = (token + 1) % 256;
+        if (!status) status = samp_accept(s, token);
+    }
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    print_message("%.50s...: %d, %.3f s to read, %.3f s in all\n", text, status, reading, seconds);
+    if (status != SAMP_OK && status != SAMP_E_FULL && status != SAMP_E_RANGE) assert_status(status, SAMP_E_FORMAT);
+    if (seconds > 60.0) test_fail(__FILE__, __LINE__, "%.50s... took %.2f s", text, seconds);
+    samp_free(s);
+    samp_grammar_free(g);
+    free(text);
+}
+
+static void test_hostile_texts(void **state)
+{
+    (void)state;
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0\n", "r%d ::= \"x\" | r", 30000, "r30000 ::= \"y\"\n"),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0\n", "r%d ::= \"x\"? r", 20000, "r20000 ::= \"y\"\n"),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0 r0\nr40 ::= \"x\"?\n", "r%d ::= r40 r40 r", 40, ""),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= \"a\"", " | \"ab\"", 130000, "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= \"", "a", 1000000, "\"\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, nested("root ::= ", "(\"a\" | ", 90, "\"b\"", ")", "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= ", "[a-z]{0,1000} ", 60, "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= [^a", "\\u00e9-\\U0001F600", 50000, "]\n"), 'b');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= root ", "root ", 2000, "| \"a\" | \"\"\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, nested("", "(a?){100}", 40, "", "a", ""), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, nested("", "(", 80, "a", "{1,9})", ""), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("((a{1,2000000000}){1,2000000000}){", "9", 9, "}b"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("(.*", "a.*", 200, ")*b"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("", "(a|b)*a(a|b){20}|", 50, "c"), 'a');
+}
+
 /* With hardly any memory the same masks: what is forgotten comes back. */
 static void test_limits(void **state)
 {
@@ -1086,18 +1164,18 @@ static void test_lazy_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree_shares),   cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_json),          cmocka_unit_test(test_recursion),
-        cmocka_unit_test(test_repetition),    cmocka_unit_test(test_regex),
-        cmocka_unit_test(test_errors),        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_index_bytes),   cmocka_unit_test(test_index_forged),
-        cmocka_unit_test(test_one_token),     cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_chain),         cmocka_unit_test(test_sample_and_check),
-        cmocka_unit_test(test_hostile),       cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_lazy_patterns), cmocka_unit_test(test_lazy_words),
-        cmocka_unit_test(test_lazy_tokens),   cmocka_unit_test(test_lazy_chain),
-        cmocka_unit_test(test_lazy_memory),
+        cmocka_unit_test(test_tree_shares), cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_json),        cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_repetition),  cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_errors),      cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_index_forged),
+        cmocka_unit_test(test_one_token),   cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_chain),       cmocka_unit_test(test_sample_and_check),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_hostile_texts),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_lazy_patterns),
+        cmocka_unit_test(test_lazy_words),  cmocka_unit_test(test_lazy_tokens),
+        cmocka_unit_test(test_lazy_chain),  cmocka_unit_test(test_lazy_memory),
     };
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

@@ -377,17 +377,24 @@ static utf8 utf8_token(utf8 u, samp_token token)
     return u;
 }
 
-/* What the naive matcher says of the text so far [n] with the token behind it. */
-static int second_opinion(const samp_grammar *g, const char *so_far, size_t n, samp_token token)
+static int naive_opinion(const samp_grammar *g, const char *text, size_t n)
 {
-    char text[8192];
-    if (n + piece_size[token] > sizeof text) return NAIVE_PERHAPS;
-    memcpy(text, so_far, n);
-    memcpy(text + n, piece[token], piece_size[token]);
-    naive m = naive_begin(&g->tree, text, n + piece_size[token]);
+    naive m = naive_begin(&g->tree, text, n);
     int known = naive_continues(&m, sampi_rule_at(&g->tree, g->root)->body);
     naive_end(&m);
     return known;
+}
+
+/* What the naive matcher says of the text so far [n] with the token behind it; nothing where the text is long, or is
+   already the beginning of no whole one: rules that never end are entered by both others. */
+static int second_opinion(const samp_grammar *g, const char *so_far, size_t n, samp_token token)
+{
+    char text[512];
+    if (n > 64 || n + piece_size[token] > sizeof text) return NAIVE_PERHAPS;
+    if (naive_opinion(g, so_far, n) != NAIVE_YES) return NAIVE_PERHAPS;
+    memcpy(text, so_far, n);
+    memcpy(text + n, piece[token], piece_size[token]);
+    return naive_opinion(g, text, n + piece_size[token]);
 }
 
 /* A place of a walk. */
@@ -410,7 +417,7 @@ static int reason(place *p, samp_token token, bool theirs)
         return ask && second_opinion(p->grammar, p->text, p->n, token) == NAIVE_YES ? -1 : NOT_UTF8;
     if (!theirs && after.left != 0 && tokens) return TOKEN_OF_BYTES;
     if (!theirs && after.left > 0 && strstr(p->grammar_text, "[^"))
-        return ask && second_opinion(p->grammar, p->text, p->n, token) != NAIVE_YES ? -1 : NEGATED_TAIL;
+        return ask && second_opinion(p->grammar, p->text, p->n, token) == NAIVE_NO ? -1 : NEGATED_TAIL;
     return theirs && tokens ? TOKEN_INSIDE : -1;
 }
 
