@@ -398,8 +398,8 @@ static samp_sampler *custom_clone(const samp_sampler *s);
 static void custom_free(samp_sampler *s) { free(s->ctx); }
 
 static const samp_sampler_i custom_iface = { NULL,         custom_accept, custom_apply, custom_reset,
-                                             custom_clone, custom_free,   NULL };
-static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL, NULL };
+                                             custom_clone, custom_free,   NULL,         NULL };
+static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL, NULL, NULL };
 
 static samp_sampler *custom_make(custom c)
 {

@@ -185,6 +185,11 @@ static void test_recursion(void **state)
                 TEXTS("d", "cc"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= a\na ::= b \"1\"\nb ::= a | \"0\"", TEXTS("01", "0111"), TEXTS("", "0"),
                 TEXTS("1", "00"));
+    /* through a body that two rules have: it is one node, and the loop is not met at a rule's name */
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= r \"x\" | \"b\"\nr ::= r \"x\" | \"b\"", TEXTS("b", "bx", "bxxxx"),
+                TEXTS(""), TEXTS("x", "bb", "bxb"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"(\" r \")\" | \"b\"\nr ::= \"(\" r \")\" | \"b\"", TEXTS("b", "((b))"),
+                TEXTS("", "((b)"), TEXTS(")", "b)", "(b))"));
 }
 
 static void test_repetition(void **state)
@@ -326,6 +331,36 @@ static void test_index_bytes(void **state)
     free(bytes);
 }
 
+/* An index whose checksum is right, but not what it says: each is a status, and none is walked. */
+static void test_index_forged(void **state)
+{
+    (void)state;
+    size_t size = samp_vocab_index_size(vocab_index), n_words = size / 4;
+    uint32_t *words = (uint32_t *)malloc(size);
+    source rng = source_stream(6);
+    long taken = 0;
+    assert_non_null(words);
+    for (int i = 0; i < 4000; i++) {
+        assert_ok(samp_vocab_index_save(vocab_index, words, size));
+        const uint32_t first = (uint32_t)(n_words - 2 * words[2]);
+        uint32_t *word = &words[i % 16 ? first + below(&rng, n_words - first) : 1 + below(&rng, 3)], was = *word;
+        uint32_t lower = (uint32_t)below(&rng, 8), higher = (uint32_t)below(&rng, 64) << (below(&rng, 2) ? 8 : 10);
+        *word = i % 3 ? *word ^ (lower | higher) : (uint32_t)choose(&rng, 4);
+        uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+        words[4] = (uint32_t)sum;
+        words[5] = (uint32_t)(sum >> 32);
+        int status;
+        samp_vocab_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
+        bool token = (word - words - first) % 2 == 0 && i % 16;
+        if (!index) assert_status(status, SAMP_E_FORMAT);
+        if (index && !token) assert_num(*word, was); /* another byte or token is no damage that can be told */
+        taken += index != NULL;
+        samp_vocab_index_free(index);
+    }
+    assert_true(taken > 100);
+    free(words);
+}
+
 static void test_forced(void **state)
 {
     (void)state;
@@ -406,6 +441,59 @@ static void test_chain(void **state)
     assert_status(samp_accept(fast, 'q'), SAMP_E_RANGE);
     samp_free(fast);
     samp_free(steps);
+    samp_grammar_free(g);
+}
+
+/* One token by every way in: a grammar as a chain's first sampler, alone and in a batch, and as a mask before a chain
+   without it, in a batch and with samp_verify, which gets the token as its draft, or another one. */
+static void test_one_token(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *with = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        samp_sampler *batched = samp_clone(with), *verified = samp_clone(with),
+                     *without = grammar_chain(NULL, (samp_rng_kind)kind);
+        samp_sampler *grammar = samp_init_grammar(vocab_index, g);
+        float logits[2 * N_VOCAB];
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        source rng = source_stream(8);
+        for (int step = 0; step < 200; step++) {
+            test_logits(&rng, logits, 2 * N_VOCAB, 2.0);
+            samp_logits rows = { .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = N_VOCAB };
+            samp_sampler *again = samp_clone(with);
+            samp_token want = samp_sample(with, logits, N_VOCAB), got = -1, two[2];
+            assert_true(want >= 0);
+            assert_ok(samp_sample_batch(&batched, &rows, &got));
+            assert_num(got, want);
+            assert_ok(samp_grammar_mask(grammar, bits));
+            rows.mask = bits;
+            assert_ok(samp_sample_batch(&without, &rows, &got));
+            assert_num(got, want);
+            assert_ok(samp_accept(grammar, want));
+            samp_token next = want == EOG ? -1 : samp_sample(again, logits, N_VOCAB);
+            next = next < 0 ? -1 : samp_sample(again, logits + N_VOCAB, N_VOCAB);
+            samp_draft draft = { .n = 1, .tokens = step % 2 ? &want : &eog_tokens[0] };
+            samp_sampler *copy = samp_clone(verified);
+            int32_t n = samp_verify(copy, logits, N_VOCAB, &draft, SAMP_VERIFY_EXACT, two);
+            assert_num(n, *draft.tokens == want);
+            assert_num(two[0], want);
+            assert_num(two[1], n && want != EOG ? next : n ? two[1] : -1);
+            samp_free(copy);
+            samp_free(again);
+            draft.n = 0;
+            assert_num(samp_verify(verified, logits, N_VOCAB, &draft, SAMP_VERIFY_EXACT, two), 0);
+            assert_num(two[0], want);
+            if (want != EOG) continue;
+            samp_sampler *all[] = { with, batched, verified, without, grammar };
+            for (size_t i = 0; i < TEST_COUNT(all); i++) samp_reset(all[i]);
+        }
+        samp_free(with);
+        samp_free(batched);
+        samp_free(verified);
+        samp_free(without);
+        samp_free(grammar);
+    }
     samp_grammar_free(g);
 }
 
@@ -1002,7 +1090,8 @@ int main(void)
         cmocka_unit_test(test_json),          cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_repetition),    cmocka_unit_test(test_regex),
         cmocka_unit_test(test_errors),        cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_index_bytes),   cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_index_bytes),   cmocka_unit_test(test_index_forged),
+        cmocka_unit_test(test_one_token),     cmocka_unit_test(test_forced),
         cmocka_unit_test(test_chain),         cmocka_unit_test(test_sample_and_check),
         cmocka_unit_test(test_hostile),       cmocka_unit_test(test_limits),
         cmocka_unit_test(test_no_memory),     cmocka_unit_test(test_too_large),
