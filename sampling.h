@@ -11945,7 +11945,7 @@ static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
     sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
-static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL };
+static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
     NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
