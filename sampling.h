@@ -5625,20 +5625,24 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. The largest possible entropy is that of all
-   candidates, masked ones too. */
+/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    float power = powf(entropy / -logf(1.0f / (float)n), s->u.temp.exponent);
+    return lo + sampi_roundf((hi - lo) * power);
+}
+
+/* Dynamic temperature sorts, and leaves p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float t = s->u.temp.t, delta = s->u.temp.delta;
-    if (!(delta > 0.0f)) {
-        sampi_llama_scale(cur, t);
+    if (!(s->u.temp.delta > 0.0f)) {
+        sampi_llama_scale(cur, s->u.temp.t);
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, max_entropy = -logf(1.0f / (float)cur->size);
     sampi_llama_softmax(cur, true);
-    float power = powf(sampi_llama_entropy(cur) / max_entropy, s->u.temp.exponent);
-    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * power));
+    sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         double e = exp((double)cur->data[i].logit - max);
@@ -9476,14 +9480,6 @@ static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
     }
 }
 
-static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
-{
-    if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
-    row->r = s->u.temp.t;
-    row->divided = true;
-    return SAMP_OK;
-}
-
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
    and rounds to float, so what is said of sampi_add holds here too. */
 static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
@@ -9530,10 +9526,10 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+/* The head of a row, in row->cur, and the sums over all of it. */
 static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    if (row->n <= SAMPI_SMALL || row->floor > -FLT_MAX) return false;
     sampi_llama_head(row, 512);
     if (row->cur.size > row->n / 4) return false;
     sums->max = row->cur.data[0].logit;
@@ -9546,7 +9542,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    if (!sampi_is_full(row) || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
@@ -9673,24 +9669,28 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* so far off may a float sum be */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++)
         row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
-    for (size_t i = 0, end = 0; i < part.n; i = end) {
+    size_t end = 0;
+    while (end < part.n && (run <= enough || end < s->u.cut.min_keep)) {
+        const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
             samp_token_data *d = &cur->data[end];
             d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
-            d->p = e[d->id] / sums->sum;
+            run += (double)(d->p = e[d->id] / sums->sum);
         }
         sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
+    cur->size = end;
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
-    return part.n == row->n || (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy), below = expf(floor - sums->max) / sums->sum;
+    return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
@@ -9710,8 +9710,43 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
     float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
-    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
-        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    bool found = sampi_llama_typical_from(row, s, &sums, entropy, floor) ||
+                 sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    if (!found) cur->data = NULL;
+    return found ? SAMP_OK : (int)SAMPI_DECLINED;
+}
+
+/* Temperature 0: a floor at the maximum, and of its equals only the first one stays. */
+static int sampi_llama_mask_but_first(sampi_row *row)
+{
+    sampi_row best = *row;
+    sampi_gather_first(&best, 1);
+    float max = best.top;
+    size_t n = best.n;
+    if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0, seen = 0; i < n; i++)
+        if (best.x[i] == max && seen++ > 0) sampi_add_change(row, best.id[i], -INFINITY);
+    row->floor = max;
+    return SAMP_OK;
+}
+
+static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+{
+    float t = s->u.temp.t;
+    if (row->divided) return SAMPI_DECLINED;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_llama_sums sums;
+        if (!sampi_is_full(row) || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+        for (size_t i = 0; i < row->cur.size; i++) row->cur.data[i].p = sampi_llama_p(&sums, row->cur.data[i].logit);
+        t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
+        row->cur.data = NULL;
+        if (!(t > 0.0f)) return SAMPI_DECLINED;
+        row->by_order = true;
+    } else if (!(t > 0.0f)) {
+        return row->by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+    }
+    row->r = t;
+    row->divided = true;
     return SAMP_OK;
 }
 
@@ -10079,41 +10114,63 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     return status;
 }
 
-/* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
-static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
+static int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n, sampi_row *row,
+                              samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    samp_token_data_array *cur = &row->cur;
+    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
+    if (status) return status;
+    if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
+        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
+    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
+    if (!status) status = sampi_check(cur);
+    if (status) return status;
+    sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+    errno = before;
+    return sampi_accept_selected(job, cur, token);
+}
+
+/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
+   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
+static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+{
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
-    int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
+    int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
+    sampi_row last;
     if (status) return status;
     row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
-    sampi_save_state(s);
+    const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++)
-        if (!plan->member[j]->off) member[n++] = plan->member[j];
-    while (!row->cur.data && row->token < 0 && !status) {
-        status = sampi_run_llama(row, member[i], i + 1 == n && !job->logprobs);
+        if (!plan->member[j]->off && plan->member[j] != done) member[n++] = plan->member[j];
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
+    if (known == 0) return SAMPI_DECLINED;
+    sampi_save_state(s);
+    while (i < known && !row->cur.data && row->token < 0 && !status) {
+        bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
+        last = *row;
+        status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
         if (!status) i++;
     }
-    if (status == SAMPI_DECLINED) {
-        bool sorts = row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->by_order || sorts);
+    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
+        bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
         s->perf.n_steps++;
         status = SAMP_OK;
     }
     errno = before; /* libm's functions set it on underflow */
-    if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
-        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
-        if (!status) status = sampi_check(&row->cur);
-        if (!status) {
-            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
-            status = sampi_accept_selected(job, &row->cur, token);
-        }
-    } else if (!status && row->cur.data) {
-        status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
+    for (size_t j = 0; !plan->whole && !status && j < row->cur.size; j++) /* +0 here may be -0 there */
+        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    if (!status && row->cur.data) {
+        status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
         *token = row->token;
         if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) {
+            sampi_compact(&last);
+            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
+        }
     }
     return sampi_end_draw(s, status);
 }
@@ -10128,7 +10185,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return sampi_draw_llama(job, &plan, &row, token);
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
