@@ -1267,7 +1267,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -9138,8 +9138,8 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
    stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
    is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
-   where they come by ascending id (sampi_add). Where they come by descending logit they are known to a few ulps, and
-   sums of doubles to their rounding: what is the same at both ends of that is decided.
+   to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
+   of doubles are known to their rounding: what is the same at both ends of that is decided.
 
    Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
    drawn its random numbers by then; they are taken back (sampi_run_llama). */
@@ -9196,7 +9196,7 @@ static bool sampi_rise(const float *x, size_t n, float from, double *sum, double
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const float *x, size_t n, float sum)
+static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
@@ -9312,8 +9312,9 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
-static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
+   Returns the sum of all. */
+static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
     float *e = row->work->logits;
@@ -9328,7 +9329,8 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
 }
 
 /* The terms of a tile, as libm makes them. */
-static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c, float *e)
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+                                         float *e)
 {
     (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
@@ -9340,10 +9342,10 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
 }
 
 /* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
-   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
-   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
-   way between two sums; false: that is not so. */
-static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands.
+   Else in an order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no
+   term ends half way between two sums; false: that is not so. */
+static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
     const sampi_kernels *k = part->k;
     float e[SAMPI_TILE + 32], from = *sum;
@@ -9424,8 +9426,8 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
-static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is that of these. */
+static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
     c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
@@ -9436,7 +9438,7 @@ static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part,
 }
 
 /* That of e^(l - max). */
-static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
@@ -9454,7 +9456,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
-static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
@@ -9464,7 +9466,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* The sum is by id, the cut by order. */
-static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
@@ -9527,7 +9529,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 }
 
 /* The head of a row, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
     if (row->n <= SAMPI_SMALL || row->floor > -FLT_MAX) return false;
     sampi_llama_head(row, 512);
@@ -9538,7 +9540,7 @@ static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
-static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -9556,7 +9558,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
    in order is looked at from its head on: i of row->cur. */
-static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
+static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
     const float *e = row->work->logits;
@@ -9584,7 +9586,7 @@ static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt,
 /* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
    term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
    nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
-static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
@@ -9608,7 +9610,7 @@ static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
     return at > 0 && before < want - off && run >= want + off;
 }
 
-static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
@@ -9634,7 +9636,7 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 }
 
 /* dist, the last of a chain, over an array: p stays as it is. */
-static void sampi_llama_dist_array(sampi_row *row, double u)
+static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->cur;
     sampi_row all = *row;
@@ -9655,7 +9657,7 @@ static void sampi_llama_dist_array(sampi_row *row, double u)
 }
 
 /* The entropy of a row whose head is in row->cur, with p, and in order. */
-static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
@@ -9672,8 +9674,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* so far off may a float sum be */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
-    for (size_t i = 0; i < part.n; i++)
-        row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
     size_t end = 0;
     while (end < part.n && (run <= enough || end < s->u.cut.min_keep)) {
@@ -9695,7 +9696,7 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
    entropy, less typical too. If that is not enough, from more tokens, or all. */
-static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
@@ -9716,8 +9717,8 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     return found ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* Temperature 0: a floor at the maximum, and of its equals only the first one stays. */
-static int sampi_llama_mask_but_first(sampi_row *row)
+/* Temperature 0: a floor at the maximum, and of its equals the first one stays. */
+static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
 {
     sampi_row best = *row;
     sampi_gather_first(&best, 1);
@@ -9730,7 +9731,7 @@ static int sampi_llama_mask_but_first(sampi_row *row)
     return SAMP_OK;
 }
 
-static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
 {
     float t = s->u.temp.t;
     if (row->divided) return SAMPI_DECLINED;
@@ -9783,7 +9784,7 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 }
 
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
-static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
@@ -9834,7 +9835,8 @@ static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_samp
 
 /* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
    sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
-static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums, double total)
+static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                double total)
 {
     double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
     samp_token_data *d = row->cur.data;
@@ -9855,7 +9857,7 @@ static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sam
 }
 
 /* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
-static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
     sampi_llama_sums sums;
@@ -10099,7 +10101,7 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
-static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
+static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
@@ -10115,8 +10117,8 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 }
 
 /* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
-static int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n, sampi_row *row,
-                              samp_token *token)
+static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                         sampi_row *row, samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
     samp_token_data_array *cur = &row->cur;
@@ -10134,7 +10136,8 @@ static int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member
 
 /* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
    exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
-static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
+                                       samp_token *token)
 {
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
@@ -10159,7 +10162,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
         s->perf.n_steps++;
         status = SAMP_OK;
     }
-    errno = before; /* libm's functions set it on underflow */
+    errno = before;                                                       /* libm's functions set it on underflow */
     for (size_t j = 0; !plan->whole && !status && j < row->cur.size; j++) /* +0 here may be -0 there */
         if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     if (!status && row->cur.data) {
