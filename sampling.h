@@ -9528,10 +9528,10 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row, in row->cur, and the sums over all of it. */
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || row->floor > -FLT_MAX) return false;
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
     sampi_llama_head(row, 512);
     if (row->cur.size > row->n / 4) return false;
     sums->max = row->cur.data[0].logit;
@@ -9544,7 +9544,7 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    if (!sampi_is_full(row) || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
@@ -9737,7 +9737,7 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     if (row->divided) return SAMPI_DECLINED;
     if (s->u.temp.delta > 0.0f) {
         sampi_llama_sums sums;
-        if (!sampi_is_full(row) || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+        if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
         for (size_t i = 0; i < row->cur.size; i++) row->cur.data[i].p = sampi_llama_p(&sums, row->cur.data[i].logit);
         t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
         row->cur.data = NULL;
@@ -10163,7 +10163,8 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         status = SAMP_OK;
     }
     errno = before;                                                       /* libm's functions set it on underflow */
-    for (size_t j = 0; !plan->whole && !status && j < row->cur.size; j++) /* +0 here may be -0 there */
+    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
         if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
     if (!status && row->cur.data) {
         status = sampi_finish_llama(job, member, i, n, row, token);
