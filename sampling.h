@@ -9528,10 +9528,10 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+/* The head of a row without masked tokens, not divided, in row->cur, and the sums over all of it. */
 static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    if (row->n <= SAMPI_SMALL || row->divided || !sampi_is_full(row)) return false;
     sampi_llama_head(row, 512);
     if (row->cur.size > row->n / 4) return false;
     sums->max = row->cur.data[0].logit;
@@ -9548,7 +9548,7 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
-    if (above == row->cur.size || row->divided || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
         sampi_add_change(row, d[i].id, -INFINITY);
     row->by_order = true;
@@ -9700,7 +9700,7 @@ static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t size = cur->size;
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
     float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
@@ -9862,7 +9862,7 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
     bool v1 = s->kind == SAMPI_MIROSTAT;
     sampi_llama_sums sums;
     sampi_row part = *row;
-    if ((v1 && s->u.mirostat.m > 512) || row->divided) return SAMPI_DECLINED;
+    if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
     if (keep < row->cur.size) {

@@ -248,11 +248,14 @@ static samp_sampler *long_chain(int i)
     if (i == 13) samp_chain_add(chain, samp_init_mirostat(128256, 8, 5.0f, 0.1f, 100));
     if (i == 14) samp_chain_add(chain, samp_init_temp_ext(1.0f, 0.5f, 1.0f));
     if (i == 15) samp_chain_add(chain, make_custom(&s));
+    if (i == 16) samp_chain_add(chain, samp_init_temp(1.5f)); /* what is divided already */
+    if (i == 16) samp_chain_add(chain, samp_init_xtc(1.0f, 0.1f, 0, 6));
+    if (i == 17) samp_chain_add(chain, samp_init_temp(0.0f));
     if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
     return chain;
 }
 
-enum { N_LONG_CHAINS = 16 };
+enum { N_LONG_CHAINS = 18 };
 
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
