@@ -10730,9 +10730,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off && plan->member[j] != done) member[n++] = plan->member[j];
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P) ||
-                         (known == 0 && member[0]->kind == SAMPI_TOP_P))) /* it leaves the p that it cuts by */
-        known++;
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
     while (i < known && !row->cur.data && row->token < 0 && !status) {
