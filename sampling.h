@@ -2015,9 +2015,7 @@ static float sampi_half_ulp(float sum)
     uint32_t u;
     memcpy(&u, &sum, 4);
     u = u >> 23 & 255;
-    u = u > 24 ? (u - 24) << 23 : 0;
-    memcpy(&sum, &u, 4);
-    return sum;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
 static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
@@ -2033,31 +2031,18 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
     return ties;
 }
 
-#if SAMPI_AVX2
-/* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
-static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (e[k] != up[k]) e[k] = expf(x[k]);
-}
-#endif
-
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-#define SAMPI_OP       SAMPI_INLINE SAMPI_T
-#define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
-#define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
-#define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
-#define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
-#define SAMPI_VECTOR(type, ...)                                                                                      \
-    __extension__({                                                                                                  \
-        type v_ = { __VA_ARGS__ };                                                                                   \
-        v_;                                                                                                          \
-    })
+#define SAMPI_OP                SAMPI_INLINE SAMPI_T
+#define SAMPI_UNROLL_4          _Pragma("GCC unroll 4")
+#define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
+#define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 #if defined(__clang__) || __GNUC__ >= 12
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(m), __VA_ARGS__))
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
 
@@ -2103,26 +2088,19 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
-                          and allowed are for that); with 16 lanes eight from i and eight from j
-     parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
-                          halves and of line j in the upper ones
-     third                (these four with more than four lanes) the lanes whose number is r modulo 3
-     deal                 lane i from 3 i + w modulo SAMPI_W
-     behind               the lanes of b moved up by one, the first from a's last
-     field                number w (id, logit, p) of SAMPI_W candidates
-     leave                before a call with floats, where gcc does not see that the upper halves are in use: what comes
-                          after such a kernel would be four times as slow
+                          and denied are for that)
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
 #if SAMPI_W == 16
 #define V(name)              sampi_##name##_avx512
 #define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
-#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+#define SAMPI_T              __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 #elif SAMPI_W == 8
 #define V(name)              sampi_##name##_avx2
 #define SAMPI_X86(name, ...) _mm256_##name(__VA_ARGS__)
-#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+#define SAMPI_T              __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
 #elif SAMPI_SSE2
 #define V(name)              sampi_##name##_sse2
 #define SAMPI_X86(name, ...) _mm_##name(__VA_ARGS__)
@@ -2184,7 +2162,6 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves 
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
-SAMPI_OP void V(leave)(void) { _mm256_zeroupper(); }
 #endif
 #endif
 
@@ -2194,10 +2171,9 @@ SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
+SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i) { return (V(m))~(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return (void)m, false; }
-SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return _mm512_maskz_mov_ps(m, v); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
@@ -2206,7 +2182,7 @@ SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
-    { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : _mm512_castps512_ps256(v)); }
+    { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
@@ -2228,7 +2204,8 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
+    { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
@@ -2269,7 +2246,6 @@ SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return vfmaq_f32(c, a, b); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return vfmaq_f64(c, a, b); }
-SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return half ? vcvt_high_f64_f32(v) : vcvt_f64_f32(vget_low_f32(v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return vcvtq_u32_f32(v); }
@@ -2285,18 +2261,11 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-SAMPI_OP bool V(any)(V(m) m) { return wasm_v128_any_true((v128_t)m); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return (V(d))wasm_f64x2_promote_low_f32x4((v128_t)(half ? SAMPI_SHUFFLE(v, v, 2, 3, 2, 3) : v)); }
-SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-{
-    V(f) low = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)a), high = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)b);
-    return SAMPI_SHUFFLE(low, high, 0, 1, 4, 5);
-}
+SAMPI_OP V(f) V(low)(V(d) v) { return (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)v); }
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return SAMPI_SHUFFLE(V(low)(a), V(low)(b), 0, 1, 4, 5); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b)
-    { return (V(q))wasm_i64x2_mul((v128_t)(a << 32 >> 32), (v128_t)(b << 32 >> 32)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
@@ -2304,8 +2273,6 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(select)((V(m))(a > b), a, b); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(select)((V(m))(a < b), a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { V(q) m = (V(q))(a > b); return (V(d))(((V(q))a & m) | ((V(q))b & ~m)); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
@@ -2314,18 +2281,22 @@ SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
     V(m) in = (V(m))(v < 2147483648.0f);
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
 }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
-SAMPI_OP V(i) V(u16)(const uint16_t *p)
-{
-    typedef uint16_t halves __attribute__((vector_size(8)));
-    halves h;
-    memcpy(&h, p, sizeof h);
-    return __builtin_convertvector(h, V(i));
-}
+SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
 #endif
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
+#if !SAMPI_SSE2
+SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
+#endif
+#if !SAMPI_SSE2 && !SAMPI_NEON
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
+#endif
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     { return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1))); }
 /* Every lane is written where the next kept one belongs. */
@@ -2340,7 +2311,6 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     return n;
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
-SAMPI_OP void V(leave)(void) {}
 #if !SAMPI_NEON
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) /* ~(2 ~a 2^(31 - n) / 2^32) */
 {
@@ -2358,12 +2328,6 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
     u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
     return (V(f))(u | (h & 0x8000) << 16);
 }
-#if !SAMPI_SSE2
-SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
-    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
-SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
-    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
-#endif
 #endif
 #endif
 
@@ -2372,7 +2336,6 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
-SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(any)((V(m))m), 0); }
@@ -2384,6 +2347,7 @@ SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
 SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
 SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
@@ -2406,34 +2370,32 @@ SAMPI_OP float V(hmax)(V(f) v)
 }
 #if SAMPI_W < 16
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
+SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i)
 {
-    const V(i) bit = V(alli)(1) << V(loadi)(SAMPI_STEP);
-    return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
+    uint32_t in = SAMPI_W == 8 ? ((const uint8_t *)mask)[i / 8] : mask[i / 32] >> (i % 32);
+    return (V(m))((V(alli)(in) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) == 0);
 }
 #endif
-/* clang-format on */
-
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
+    const double *wide = (const double *)x + i;
     V(f) v;
     if (dtype == SAMP_F16)
         v = V(f16)(half);
     else if (dtype == SAMP_BF16)
         v = (V(f))(V(u16)(half) << 16);
     else if (dtype == SAMP_F64)
-        v = V(narrow)(V(loadd)((const double *)x + i), V(loadd)((const double *)x + i + SAMPI_W / 2));
+        v = V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
     else
         v = V(load)((const float *)x + i);
-    return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
+    return mask ? V(select)(V(denied)(mask, i), V(all)(-INFINITY), v) : v;
 }
 #if SAMPI_W < 16
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
-{
-    return V(row)(x, dtype, mask, i + at);
-}
+    { return V(row)(x, dtype, mask, i + at); }
 #endif
+/* clang-format on */
 
 /* ================================================================================================== >>passes
    The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
@@ -2468,6 +2430,7 @@ SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mas
 
 SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
@@ -2489,18 +2452,19 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, float *line, V(f) * max, V(m) * nan)
 {
     enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
-    for (size_t i = 0; i < SAMPI_TILE; line += SAMPI_W) {
-        V(f) v[8];
-        SAMPI_UNROLL_8 for (int k = 0; k < rows; k++, i += row)
+    for (const float *end = line + SAMPI_TILE / SAMPI_LINE; line < end; line += SAMPI_W) {
+        V(f) v[4] = { *max, *max, *max, *max };
+        SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
-            v[k] = V(both)(x, dtype, mask, i, nan);
-            if (SAMPI_W == 4) v[k] = V(max)(v[k], V(both)(x, dtype, mask, i + 8, nan));
+            V(f) one = V(both)(x, dtype, mask, (size_t)(row * k), nan);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, (size_t)(row * k + 8), nan));
+            v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
-        SAMPI_UNROLL_8 for (int k = 0; k < rows / 2; k++) v[k] = V(fold1)(v[2 * k], v[2 * k + 1]);
-        SAMPI_UNROLL_8 for (int k = 0; k < rows / 4; k++) v[k] = V(fold2)(v[2 * k], v[2 * k + 1]);
-        v[0] = V(fold3)(v[0], v[1]);
+        v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
         V(store)(line, v[0]);
         *max = V(max)(*max, v[0]);
+        x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
+        if (mask) mask += rows * row / 32;
     }
 }
 
@@ -2537,28 +2501,6 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
-/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
-{
-    const V(f) log2e = V(all)((float)SAMPI_LOG2E),
-               round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
-    V(f) d[4], t[4], f[4], p[4];
-    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
-    SAMPI_FOUR
-    {
-        z[k % 2] += p[k];
-        s[k % 2] = V(fma)(-p[k], d[k], s[k % 2]);
-    }
-}
-
 /* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
 SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
@@ -2572,14 +2514,22 @@ SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 
 SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
 {
-    const V(f) vr = V(all)(r), vmax = V(all)(max), none = V(all)(0.0f);
-    V(f) l[4], part[4] = { none, none, none, none };
+    static const float coefficient[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
+    const V(f) vr = V(all)(r), vmax = V(all)(max), none = V(all)(0.0f), log2e = V(all)((float)SAMPI_LOG2E);
+    const V(f) round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
+    V(f) d[4], t[4], f[4], p[4], part[4] = { none, none, none, none };
     V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
-        V(take)(x + i, n - i, 4, l);
+        V(take)(x + i, n - i, 4, d);
         SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
-        SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
-        V(sweep_add)(l, vmax, part, part + 2);
+        SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), V(stay)(d[k] * vr) - vmax);
+        SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
+        SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
+        SAMPI_FOUR p[k] = V(all)(SAMPI_F5);
+        SAMPI_UNROLL_8 for (int c = 0; c < 5; c++) SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(coefficient[c]));
+        SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+        SAMPI_FOUR part[k % 2] += p[k];
+        SAMPI_FOUR part[2 + k % 2] = V(fma)(-p[k], d[k], part[2 + k % 2]);
         if (SAMPI_FLUSH_AT(i)) V(flush)(part, sum);
     }
     V(flush)(part, sum);
@@ -2646,21 +2596,19 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
 SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                               int32_t *id_out)
 {
+    enum { parts = SAMPI_LINE / SAMPI_W };
     const V(f) lo = V(all)(floor);
     const V(i) step = V(loadi)(SAMPI_STEP);
-    size_t kept = 0, whole = m;
-    if (m && n % SAMPI_LINE && (size_t)line[m - 1] == n / SAMPI_LINE) whole--; /* a row's last line */
-    for (size_t h = 0; h < whole; h++) {
+    V(f) v[parts];
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE;
         V(ahead)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE, 0);
-        SAMPI_UNROLL_4 for (size_t k = 0; k < SAMPI_LINE; k += SAMPI_W)
-        {
-            size_t i = (size_t)line[h] * SAMPI_LINE + k;
-            V(f) v = V(load)(x + i);
-            kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
-        }
+        V(take)(x + i, n - i, parts, v);
+        SAMPI_UNROLL_4 for (int k = 0; k < parts; k++, i += SAMPI_W)
+            kept += V(pack)(v[k], step + V(alli)((uint32_t)i), V(ge)(v[k], lo), x_out + kept, id_out + kept);
     }
-    V(leave)();
-    return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
+    return kept;
 }
 
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
@@ -2679,20 +2627,17 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
    doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
 SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
 {
+    static const double coefficient[8] = {
+        SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0
+    };
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
     V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
     SAMPI_FOUR d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
     SAMPI_FOUR s[k] = V(fmad)(d[k], log2e, shift);
     SAMPI_FOUR f[k] = V(fmad)(d[k], log2e, shift - s[k]);
-    SAMPI_FOUR e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
+    SAMPI_FOUR e[k] = V(alld)(SAMPI_E8);
+    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(coefficient[c]));
     SAMPI_FOUR e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
     if (!SAMPI_FUSED) SAMPI_FOUR doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
@@ -2707,55 +2652,43 @@ SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-/* The weights of 2 SAMPI_W logits anew, one by one, and what sampi_weighted makes of them. */
-SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(q) * w, V(q) * s)
+/* The 2 SAMPI_W logits l anew, one by one. */
+SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(d) * w, V(d) * s)
 {
     for (int i = 0; i < 2 * SAMPI_W; i++) {
         int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
         float x = l[i / SAMPI_W][i % SAMPI_W];
-        w[k][lane] = sampi_weight(max, x);
-        s[k][lane] = sampi_weighted(w[k][lane], max, x);
+        uint64_t weight = sampi_weight(max, x);
+        w[k][lane] = SAMPI_INT + (double)weight;
+        s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
     }
 }
 
-/* w = sampi_weight of the logits l [2], half a vector at a time; d as in exps. */
-SAMPI_OP void V(exact)(const V(f) * l, float max, V(d) * d, V(q) * w)
+/* w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s: doubles,
+   each SAMPI_INT larger. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(d) * w, V(d) * s)
 {
     const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
-    V(d) e[4];
-    V(q) s[4], doubt = V(exps)(l, V(alld)((double)max), d, e);
-    SAMPI_FOUR
-    {
-        V(d) y = V(fmad)(e[k], scale, one);
-        w[k] = (V(q))y - (V(q))one;
-        if (!SAMPI_FUSED) doubt |= V(unsure)(e[k] * scale, y - one);
-    }
+    V(d) d[4], e[4];
+    V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
+    SAMPI_FOUR w[k] = V(fmad)(e[k], scale, one);
+    if (with_s) SAMPI_FOUR s[k] = V(fmad)(one - w[k], d[k], one);
+    if (!SAMPI_FUSED) SAMPI_FOUR doubt |= V(unsure)(e[k] * scale, w[k] - one);
+    if (!SAMPI_FUSED && with_s) SAMPI_FOUR doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
     if (V(doubtful)(doubt)) V(redo)(l, max, w, s);
 }
-
-/* s = sampi_weighted of these. */
-SAMPI_OP void V(weighted)(const V(f) * l, float max, const V(d) * d, V(q) * w, V(q) * s)
-{
-    const V(d) one = V(alld)(SAMPI_INT);
-    V(q) doubt = V(allq)(0);
-    SAMPI_FOUR
-    {
-        V(d) minus = one - (V(d))(w[k] + (V(q))one), y = V(fmad)(minus, d[k], one);
-        s[k] = (V(q))y - (V(q))one;
-        if (!SAMPI_FUSED) doubt |= V(unsure)(minus * d[k], y - one);
-    }
-    if (V(doubtful)(doubt)) V(redo)(l, max, w, s);
-}
+/* The integer in one of them. */
+SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
 {
     V(f) l[2];
-    V(d) d[4];
-    V(q) v[4];
+    V(d) v[4], s[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
-        V(exact)(l, max, d, v);
-        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, v[k]);
+        V(exact)(l, max, false, v, s);
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(v[k]); /* else gcc computes what may not be stored late */
+        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, V(whole)(v[k]));
     }
 }
 
@@ -2798,28 +2731,35 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum) + sampi_mass_scalar(x + i, w + i, n - i, floor);
 }
 
-SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
     const bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
-    V(q) z = V(allq)(0), s = z, above = z, w[4], ws[4];
+    V(q) z = V(allq)(0), s = z, above = z;
     V(t) count = { 0 };
     V(f) x2[2], l[2];
-    V(d) d[4];
+    V(d) w[4], ws[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
         for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
-        V(exact)(l, max, d, w);
-        if (with_s) V(weighted)(l, max, d, w, ws);
-        SAMPI_FOUR z += w[k];
-        if (with_s) SAMPI_FOUR s += ws[k];
-        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, w[k]);
+        V(exact)(l, max, with_s, w, ws);
+        SAMPI_FOUR z += V(whole)(w[k]);
+        if (with_s) SAMPI_FOUR s += V(whole)(ws[k]);
+        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, V(whole)(w[k]));
     }
     sums->n += V(total)(count);
     sums->z += V(hsumq)(z);
     sums->s += V(hsumq)(s);
     sums->above += with_above ? V(hsumq)(above) : floor <= -FLT_MAX ? V(hsumq)(z) : 0;
+}
+
+SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
+{
+    if (with_s || !SAMPI_FUSED) /* where there is no fma one body for both: it is long */
+        V(sums_as)(x, n, r, max, floor, SAMPI_FUSED || with_s, sums);
+    else
+        V(sums_as)(x, n, r, max, floor, false, sums);
 }
 
 /* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
@@ -2899,6 +2839,13 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 #endif
 
 #if SAMPI_W > 4
+/* e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
+static __attribute__((noinline)) void V(ask)(const float *x, float *e, const float *up, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (e[k] != up[k]) e[k] = expf(x[k]);
+}
+
 /* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
 SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, float *e)
 {
@@ -2923,7 +2870,7 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
             V(store)(up + SAMPI_W * k, above);
             differ[k] = V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above);
         }
-        if (V(any)(differ[0] | differ[1])) sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
+        if (V(any)(differ[0] | differ[1])) V(ask)(at, e + i, up, 2 * SAMPI_W);
         for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
     }
     return V(hsum)(sum);
@@ -2931,23 +2878,25 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 
 SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
 {
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), none = V(all)(0.0f);
-    V(f) part[4] = { none, none, none, none };
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), low = V(all)(-FLT_MAX), none = V(all)(0.0f);
+    V(f) v[4], part[4] = { none, none, none, none };
     V(d) sums[2] = { V(alld)(0.0), V(alld)(0.0) };
-    V(t) ties = { 0 };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
-        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
-        part[0] += d;
-        part[2] += V(max)(d, -d);
+    V(t) near = { 0 };
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_FOUR
+        {
+            V(m) in = V(ge)(v[k], low);
+            V(f) d = V(keep)(in, (start + v[k]) - start), rest = v[k] - d;
+            near = V(tally)(near, V(lt_and)(in, V(max)(rest, -rest), half));
+            part[k % 2] += d;
+            part[2 + k % 2] += V(max)(d, -d);
+        }
     }
     V(flush)(part, sums);
     *sum += V(hsum)(sums[0]);
     *way += V(hsum)(sums[1]);
-    size_t count = V(total)(ties);
-    V(leave)();
-    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
+    return n - V(total)(near);
 }
 #endif
 
