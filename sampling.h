@@ -2096,11 +2096,13 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
 #if SAMPI_W == 16
 #define V(name)              sampi_##name##_avx512
 #define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
-#define SAMPI_T              __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
+
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 #elif SAMPI_W == 8
 #define V(name)              sampi_##name##_avx2
 #define SAMPI_X86(name, ...) _mm256_##name(__VA_ARGS__)
-#define SAMPI_T              __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
+
+#define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
 #elif SAMPI_SSE2
 #define V(name)              sampi_##name##_sse2
 #define SAMPI_X86(name, ...) _mm_##name(__VA_ARGS__)
