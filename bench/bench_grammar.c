@@ -1,27 +1,36 @@
 /* bench_grammar.c - what a mask of a grammar costs.
  *
- *     bench_grammar VOCABULARY           as llama3_vocabulary.mjs writes it
+ *     bench_grammar VOCABULARY [--worst N] [FILE ...]         VOCABULARY: as llama3_vocabulary.mjs writes it
  *
- * Any JSON (llama.cpp's grammar for it), over documents made here at random: each document is split into the longest
- * tokens, and for each token the mask is made, looked at, and the token accepted. All masks count, also the first ones,
- * for which nothing is there yet: every few documents begin with a new matcher. One core. */
+ * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs with
+ * it. A FILE has JSON schemas with documents (tests/schema_cases.h): for each schema that compiles, masks along its valid
+ * documents; and all documents must be judged right, byte by byte and token by token. What fails is listed by reason,
+ * with --worst also the schemas whose masks took the longest; the last line is
+ *
+ *     schemas N compiled N passed N invalid_accepted N mask_us_mean X mask_us_p50 X mask_us_p99 X compile_ms_mean X
+ *
+ * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the token
+ * accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few documents
+ * of any JSON, begin with a new matcher. What is compiled: samp_grammar_init and samp_init_grammar. One core, and the
+ * time that its thread ran. Exit 1 if an invalid document was accepted. */
+#define _POSIX_C_SOURCE 200809L
 #define SAMPLING_STATIC
 #define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 
 #include "../tests/json_gbnf.h"
+#include "../tests/schema_cases.h"
 #include "../tests/source.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <time.h>
 
 static const char JSON[] = JSON_GBNF;
 
-enum { MAX_VOCAB = 300000, MAX_MASKS = 100000 };
+enum { MAX_VOCAB = 300000, MAX_TEXT = 1 << 20 };
 static const uint8_t *piece[MAX_VOCAB];
 static int32_t n_vocab;
+static const samp_vocab_index *index_of_all;
 
 static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
@@ -33,8 +42,42 @@ static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t
 static double now_us(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+/* ---- many times of one thing ---- */
+
+typedef struct times {
+    double *us, sum;
+    size_t n, room;
+} times;
+
+static void add_time(times *t, double us)
+{
+    if (t->n == t->room) {
+        t->room = t->room ? 2 * t->room : 1024;
+        t->us = (double *)realloc(t->us, t->room * sizeof *t->us);
+        if (!t->us) exit(2);
+    }
+    t->us[t->n++] = us;
+    t->sum += us;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
+}
+
+static double mean(const times *t) { return t->n ? t->sum / (double)t->n : 0.0; }
+
+/* The time that a share of them is below; puts them in order. */
+static double quantile(times *t, double share)
+{
+    if (t->n == 0) return 0.0;
+    qsort(t->us, t->n, sizeof *t->us, compare_doubles);
+    size_t i = (size_t)(share * (double)t->n);
+    return t->us[i < t->n ? i : t->n - 1];
 }
 
 /* ---- documents ---- */
@@ -93,14 +136,15 @@ static void say_value(source *rng, int depth)
     }
 }
 
-/* The longest token that the text begins with. */
-static samp_token longest(const samp_vocab_index *index, const char *at)
+/* The longest token that the text [n] begins with. */
+static samp_token longest(const char *at, size_t n)
 {
+    const samp_vocab_index *index = index_of_all;
     samp_token best = -1;
     for (int trie = 0; trie < 2; trie++) {
         uint32_t root = trie ? index->n_plain : 0, i = root + 1, end = root + (index->nodes[2 * root + 1] >> 10),
                  depth = 1;
-        while (i < end && (index->nodes[2 * i + 1] & 1023) == depth) {
+        while (depth <= n && i < end && (index->nodes[2 * i + 1] & 1023) == depth) {
             const uint32_t *node = index->nodes + 2 * (size_t)i;
             if ((uint8_t)node[0] == (uint8_t)at[depth - 1]) {
                 if (node[0] >> 8 != SAMPI_NO_TOKEN && (best < 0 || piece[best][0] < depth))
@@ -116,73 +160,195 @@ static samp_token longest(const samp_vocab_index *index, const char *at)
     return best;
 }
 
-static double cost[MAX_MASKS];
-static int compare(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
-}
+/* ---- any JSON ---- */
 
-/* A few documents by one matcher; how many masks in all. */
-static size_t run_documents(const samp_vocab_index *index, const samp_grammar *grammar, source *rng, size_t n)
+/* One document: false if it is not what the matcher says that it may be (`valid` or not). */
+static bool walk(samp_sampler *s, const char *at, size_t n, times *masks)
 {
     static uint32_t bits[MAX_VOCAB / 32 + 1];
-    samp_sampler *s = samp_init_grammar(index, grammar);
-    for (int document = 0; document < 4; document++) {
-        n_text = 0;
-        say_value(rng, 0);
-        samp_reset(s);
-        for (const char *at = text; *at;) {
-            samp_token token = longest(index, at);
+    const samp_token end = n_vocab - 1;
+    samp_reset(s);
+    for (const char *stop = at + n;;) {
+        samp_token token = at < stop ? longest(at, (size_t)(stop - at)) : end;
+        if (token < 0) return false;
+        if (masks) {
             double start = now_us();
             int status = samp_grammar_mask(s, bits);
-            cost[n++] = now_us() - start;
-            if (status || !(bits[token / 32] >> token % 32 & 1) || samp_accept(s, token)) {
-                printf("bench_grammar: %s is refused at %s\n", text, at);
-                exit(1);
-            }
-            at += piece[token][0];
+            add_time(masks, now_us() - start);
+            if (status || !(bits[token / 32] >> token % 32 & 1)) return false;
         }
+        if (samp_accept(s, token)) return false;
+        if (token == end) return samp_grammar_is_complete(s) == 1;
+        at += piece[token][0];
+    }
+}
+
+static void any_json(void)
+{
+    times masks = { 0 };
+    source rng = source_stream(1);
+    double start = now_us();
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+    double grammar_ms = (now_us() - start) / 1e3;
+    start = now_us();
+    samp_free(samp_init_grammar(index_of_all, grammar));
+    printf("any JSON: grammar %.2f ms, matcher %.2f ms\n", grammar_ms, (now_us() - start) / 1e3);
+    while (masks.n < 25000) {
+        samp_sampler *s = samp_init_grammar(index_of_all, grammar);
+        for (int i = 0; i < 4; i++) {
+            n_text = 0;
+            say_value(&rng, 0);
+            if (walk(s, text, n_text, &masks)) continue;
+            printf("bench_grammar: %s is refused\n", text);
+            exit(1);
+        }
+        samp_free(s);
+    }
+    printf("masks %zu  mean %.1f us  median %.1f  p90 %.1f  p99 %.1f  worst %.1f\n", masks.n, mean(&masks),
+           quantile(&masks, 0.5), quantile(&masks, 0.9), quantile(&masks, 0.99), quantile(&masks, 1.0));
+    free(masks.us);
+    samp_grammar_free(grammar);
+}
+
+/* ---- schemas ---- */
+
+typedef struct reason {
+    char text[160], example[300]; /* example: a schema's name */
+    int n;
+} reason;
+
+static struct {
+    long n, compiled, passed, accepted;
+    times masks, compile;
+    reason reasons[256];
+    int n_reasons;
+    struct worst {
+        char name[300];
+        double sum, most, compile;
+        size_t n;
+    } * worst; /* [n] a schema each */
+} all;
+
+/* Count what went wrong: its text without the place, which ends at the first ": ". */
+static void note(const char *text, const char *name)
+{
+    const char *end = *text == '/' || *text == ':' ? strstr(text, ": ") : NULL;
+    if (end) text = end + 2;
+    int i = 0;
+    while (i < all.n_reasons && strcmp(all.reasons[i].text, text) != 0) i++;
+    if (i == (int)(sizeof all.reasons / sizeof *all.reasons)) return;
+    if (i == all.n_reasons) {
+        all.n_reasons++;
+        snprintf(all.reasons[i].text, sizeof all.reasons[i].text, "%s", text);
+        snprintf(all.reasons[i].example, sizeof all.reasons[i].example, "%s", name);
+    }
+    all.reasons[i].n++;
+}
+
+/* Is a document judged right, by bytes and by tokens? */
+static bool judge(samp_sampler *s, const samp_grammar *g, const schema_case *c, const schema_document *d)
+{
+    bool by_tokens = walk(s, d->text, d->n, d->valid ? &all.masks : NULL);
+    int by_bytes = schema_accepts(g, d->text, d->n);
+    if (by_bytes < 0)
+        note(samp_strerror(by_bytes), c->name);
+    else if (by_tokens != by_bytes)
+        note("accepted by bytes, but not by tokens, or the other way round", c->name);
+    else if (by_tokens != d->valid)
+        note(d->valid ? "a valid document is refused" : "AN INVALID DOCUMENT IS ACCEPTED", c->name);
+    all.accepted += !d->valid && (by_tokens || by_bytes == 1);
+    return by_tokens == d->valid && by_bytes == (int)d->valid;
+}
+
+static void play(const schema_case *c)
+{
+    samp_grammar_error error;
+    double start = now_us();
+    samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, NULL, &error);
+    samp_sampler *s = g ? samp_init_grammar(index_of_all, g) : NULL;
+    double compile = now_us() - start;
+    size_t first = all.masks.n;
+    add_time(&all.compile, compile);
+    all.worst = (struct worst *)realloc(all.worst, ((size_t)all.n + 1) * sizeof *all.worst);
+    if (!all.worst) exit(2);
+    struct worst *w = &all.worst[all.n++];
+    memset(w, 0, sizeof *w);
+    snprintf(w->name, sizeof w->name, "%s", c->name);
+    w->compile = compile;
+    bool passed = g != NULL;
+    if (!g) note(error.message, c->name);
+    for (size_t i = 0; g && i < c->n_documents; i++) passed &= judge(s, g, c, &c->documents[i]);
+    all.compiled += g != NULL;
+    all.passed += passed;
+    w->n = all.masks.n - first;
+    for (size_t i = first; i < all.masks.n; i++) {
+        w->sum += all.masks.us[i];
+        if (all.masks.us[i] > w->most) w->most = all.masks.us[i];
     }
     samp_free(s);
-    return n;
+    samp_grammar_free(g);
+}
+
+static int compare_worst(const void *a, const void *b)
+{
+    return -compare_doubles(&((const struct worst *)a)->sum, &((const struct worst *)b)->sum);
+}
+static int compare_reasons(const void *a, const void *b) { return ((const reason *)b)->n - ((const reason *)a)->n; }
+
+static int report_schemas(long n_worst)
+{
+    qsort(all.reasons, (size_t)all.n_reasons, sizeof *all.reasons, compare_reasons);
+    for (int i = 0; i < all.n_reasons; i++)
+        printf("%5d  %s (%s)\n", all.reasons[i].n, all.reasons[i].text, all.reasons[i].example);
+    qsort(all.worst, (size_t)all.n, sizeof *all.worst, compare_worst);
+    for (long i = 0; i < n_worst && i < all.n; i++)
+        printf("worst %8.0f us, %4zu masks, most %7.0f us, compiled in %6.0f us: %s\n", all.worst[i].sum,
+               all.worst[i].n, all.worst[i].most, all.worst[i].compile, all.worst[i].name);
+    double p50 = quantile(&all.masks, 0.5), p99 = quantile(&all.masks, 0.99);
+    printf("masks %zu, worst %.0f us; compiling takes %.0f us in the median, %.0f at p99, at most %.0f\n",
+           all.masks.n, quantile(&all.masks, 1.0), quantile(&all.compile, 0.5), quantile(&all.compile, 0.99),
+           quantile(&all.compile, 1.0));
+    printf("schemas %ld compiled %ld passed %ld invalid_accepted %ld mask_us_mean %.1f mask_us_p50 %.1f "
+           "mask_us_p99 %.1f compile_ms_mean %.3f\n",
+           all.n, all.compiled, all.passed, all.accepted, mean(&all.masks), p50, p99, mean(&all.compile) / 1e3);
+    return all.accepted != 0;
+}
+
+/* The index, made a few times: a machine may be busy. */
+static void make_index(const samp_vocab *vocab)
+{
+    double best = INFINITY;
+    samp_vocab_index *index = NULL;
+    for (int i = 0; i < 5; i++) {
+        samp_vocab_index_free(index);
+        double start = now_us();
+        index = samp_vocab_index_init(vocab, NULL);
+        if (now_us() - start < best) best = now_us() - start;
+    }
+    if (!index) exit(2);
+    index_of_all = index;
+    printf("%d tokens: index %.1f ms (%zu nodes, %.1f MB)\n", (int)n_vocab, best / 1e3, (size_t)index->n_nodes,
+           (double)samp_vocab_index_size(index) / 1e6);
 }
 
 int main(int argc, char **argv)
 {
     static uint8_t file[1 << 23];
-    FILE *f = argc == 2 ? fopen(argv[1], "rb") : NULL;
-    size_t size = f ? fread(file, 1, sizeof file, f) : 0, n = 0;
+    FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
+    size_t size = f ? fread(file, 1, sizeof file, f) : 0;
+    long n_worst = 0;
     for (size_t at = 0; at < size && n_vocab < MAX_VOCAB; at += 1u + file[at]) piece[n_vocab++] = file + at;
     if (!n_vocab) return 2;
     const samp_token eog[] = { n_vocab - 1 };
     samp_vocab vocab = { n_vocab, piece_bytes, NULL, NULL, eog, 1, n_vocab - 1, -1 };
-    double start = now_us();
-    samp_vocab_index *index = samp_vocab_index_init(&vocab, NULL);
-    double index_ms = (now_us() - start) / 1e3;
-    for (int again = 0; again < 5; again++) { /* the best of some: a machine may be busy */
-        samp_vocab_index_free(index);
-        start = now_us();
-        index = samp_vocab_index_init(&vocab, NULL);
-        if (now_us() - start < index_ms * 1e3) index_ms = (now_us() - start) / 1e3;
+    make_index(&vocab);
+    for (int i = 2; i < argc; i++) {
+        if (!strcmp(argv[i], "--worst") && i + 1 < argc)
+            n_worst = strtol(argv[++i], NULL, 10);
+        else
+            schema_cases(argv[i], NULL, play);
     }
-    start = now_us();
-    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
-    double grammar_ms = (now_us() - start) / 1e3;
-    if (!index || !grammar) return 1;
-    start = now_us();
-    samp_free(samp_init_grammar(index, grammar));
-    double matcher_ms = (now_us() - start) / 1e3;
-    source rng = source_stream(1);
-    while (n < MAX_MASKS / 4) n = run_documents(index, grammar, &rng, n);
-    double sum = 0.0;
-    for (size_t i = 0; i < n; i++) sum += cost[i];
-    qsort(cost, n, sizeof *cost, compare);
-    printf("any JSON, %d tokens: index %.1f ms (%zu nodes, %.1f MB), grammar %.2f ms, matcher %.2f ms\n",
-           (int)n_vocab, index_ms, (size_t)index->n_nodes, (double)samp_vocab_index_size(index) / 1e6, grammar_ms,
-           matcher_ms);
-    printf("masks %zu  mean %.1f us  median %.1f  p90 %.1f  p99 %.1f  worst %.1f\n", n, sum / (double)n, cost[n / 2],
-           cost[n * 9 / 10], cost[n * 99 / 100], cost[n - 1]);
-    samp_grammar_free(grammar);
-    samp_vocab_index_free(index);
+    if (all.n) return report_schemas(n_worst);
+    any_json();
     return 0;
 }

@@ -105,11 +105,10 @@ batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask,
 fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
 fast|avx2|V(expf)|libm is not asked|s/down, above)/above, down)/
 fast|avx2|V(expf)|the tail lacks its last element|s/n - i, 2, l/n - i - 1, 2, l/
+fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), V(all)(INFINITY)/
+fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
+fast|avx2|V(climb)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
 fast|avx512|V(expf)|no temperature|s/l\[k\] \/ V(all)(t)/l[k]/
-fast|avx512|V(rise)|ties below only|s/V(max)(rest, -rest)/V(max)(rest, rest)/
-fast|avx2|V(rise)|the tail lacks its last element|s/n - i, 4, v/n - i - 1, 4, v/
-fast|avx2|V(rise)|a step is not rounded|s/part\[k % 2\] += d;/part[k % 2] += v[k];/
-fast|avx512|V(rise)|half a unit is a whole one|s/sampi_half_ulp(from))/2.0f * sampi_half_ulp(from))/
 END
 }
 

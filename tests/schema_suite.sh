@@ -27,7 +27,7 @@ if [ ! -d "$dir/package/tests/draft4" ]; then
 fi
 
 tests=$dir/package/tests/draft4
-"$program" -4 "$tests"/*.json "$tests/optional/format.json" "$tests/optional/zeroTerminatedFloats.json" > "$dir/log" || {
+"$program" -d http://json-schema.org/draft-04/schema# "$tests"/*.json "$tests/optional/format.json" "$tests/optional/zeroTerminatedFloats.json" > "$dir/log" || {
     cat "$dir/log"
     exit 1
 }
