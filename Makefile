@@ -193,7 +193,7 @@ test-schemas: $(B)/schema_files
 	@$(UNPACK_SCHEMAS); \
 	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
 
-## test-schema-suite: the same with the official test suite of JSON schema (draft 4, from npm)
+## test-schema-suite: the same with the official test suite of JSON schema (draft 4 from npm; 7 and 2020-12 from Debian)
 test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
 
