@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_math test_rng test_llama test_grammar test_schema
+INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,test_fast test_batch omp/test_batch $(filter-out test_fast test_batch,$(TESTS)))
@@ -55,7 +55,7 @@ test:
 run-tests: $(RUNS)
 
 # with OpenMP in short: what threads change shows in few cases, and make ci plays all, with clang's OpenMP too
-$(B)/omp/test_batch.passed: MODE := SAMP_TEST_QUICK=1
+$(B)/omp/test_batch.passed $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 
 $(B)/%.passed: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
@@ -74,15 +74,17 @@ $(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1)
 	$(2) $(C11) $$< -o $$@ -lcmocka -lm -lpthread
 endef
 
-SANITIZE := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema: CFLAGS := -O1
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema $(B)/test_naive: CFLAGS := -O1
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
 $(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
-$(eval $(call kind,$(B)/san,gcc $(SANITIZE)))
-$(eval $(call kind,$(B)/san_omp,gcc $(SANITIZE) -fopenmp))
+$(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
+$(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
+# those that take longer to compile than to run
+$(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -91,6 +93,10 @@ test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 ## test-compile: the implementation as C11 and C++11 with every compiler and switch, no warning
 test-compile: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile
+
+## test-compile-long: with every language standard at every optimisation
+test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
+	@COMPILERS="$(COMPILERS)" sh tests/compile.sh $(B)/compile_long full
 
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
@@ -128,7 +134,7 @@ test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
 test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(filter-out omp/% omp_clang/%,$(FULL))) $(B)/san_omp/test_batch.full
 
 $(B)/%.checked: $(B)/%
-	@./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
+	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
 	@echo "== $* (sanitizers)"
 	@touch $@
 
@@ -211,16 +217,33 @@ $(B)/schema_walks: tests/schema_walks.c tests/schema_cases.h tests/source.h samp
 $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
-## fuzz-regress: both executors over the fuzzer's corpus and 20,000 random inputs
-fuzz-regress: tests/fuzz/fuzz_chain.c tests/fuzz/driver.c $(TEST_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) tests/fuzz/fuzz_chain.c tests/fuzz/driver.c -o $(B)/fuzz_driver -lm
-	./$(B)/fuzz_driver -n 20000 tests/fuzz/corpus/*
+# Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
+FUZZERS := chain grammar_text grammar_walk grammar_saved
+FUZZ_TIME ?= 60
+FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
+fuzz/chain: RANDOM_INPUTS := 20000
+fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
 
-## fuzz: the same under libFuzzer, AddressSanitizer and UBSan for a minute (clang with its runtime)
-fuzz: tests/fuzz/fuzz_chain.c $(TEST_DEPS) | $(B)
-	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $(B)/fuzz_chain -lm
-	@mkdir -p $(B)/corpus
-	./$(B)/fuzz_chain -max_total_time=60 -max_len=600 -timeout=10 $(B)/corpus tests/fuzz/corpus
+## fuzz-regress: the fuzzers' corpora, and random inputs: both executors, texts of grammars, walks, saved bytes
+fuzz-regress: $(FUZZERS:%=fuzz/%)
+
+fuzz/%: $(B)/fuzz_driver_%
+	@./$< -n $(RANDOM_INPUTS) tests/fuzz/corpus/$*/* > $(B)/fuzz_$*.log 2>&1 || { tail -n 60 $(B)/fuzz_$*.log; exit 1; }
+	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
+
+$(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm
+
+## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
+fuzz: $(FUZZERS:%=$(B)/fuzz_%)
+	@set -e; for f in $(FUZZERS); do mkdir -p $(B)/corpus/$$f; \
+	  dict=; [ $$f != grammar_text ] || dict=-dict=tests/fuzz/grammar.dict; \
+	  ./$(B)/fuzz_$$f -max_total_time=$(FUZZ_TIME) -max_len=600 -timeout=20 -print_final_stats=1 $$dict $(B)/corpus/$$f \
+	    tests/fuzz/corpus/$$f > $(B)/fuzz_$$f.log 2>&1 || { tail -n 60 $(B)/fuzz_$$f.log; exit 1; }; \
+	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
+
+$(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: | $(B)
@@ -249,14 +272,17 @@ bench-llama: llama
 	@CC="$(CC)" sh tests/llama/run.sh bench
 
 GRAMMAR_MASKS ?= 95000
-## parity-grammar: the same allowed tokens as llama.cpp's grammars, GRAMMAR_MASKS of them; fetches libllama with npm
-parity-grammar: $(B)/parity_grammar
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) || exit $$?; \
-	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) $(ARGS)
+LLAMA3_MASKS ?= 5000
+## parity-grammar: the tokens llama.cpp's grammars allow: GRAMMAR_MASKS of the story model's, LLAMA3_MASKS of Llama 3's (npm)
+parity-grammar: $(B)/parity_grammar $(B)/llama3.bin
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && mkdir -p $(B)/parity/llama3 || exit $$?; \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks $(GRAMMAR_MASKS) --grammars 300 $(ARGS) && \
+	 ./$< "$$library" $(B)/llama3.bin $(B)/parity/llama3 --pieces --masks $(LLAMA3_MASKS) --grammars 300 $(ARGS)
 
+# without npm, or where the library is not for this machine, it says "skipped"
 parity-grammar-small: $(B)/parity_grammar
-	@$(MAKE) --no-print-directory parity-grammar GRAMMAR_MASKS=1000 > $(B)/parity_grammar.log 2>&1; status=$$?; \
-	  cat $(B)/parity_grammar.log; [ $$status = 0 ] || grep -q 'skipped' $(B)/parity_grammar.log
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && \
+	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
 $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
@@ -265,7 +291,7 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
-PARTS_LONG := test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
+PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -492,7 +518,7 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.c tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
 
 ## clean: remove build/
 clean:

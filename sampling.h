@@ -21,7 +21,7 @@
          -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc                             remove tokens                                     >>truncation
+            xtc, infill                     remove tokens                                     >>truncation
          -> temp, temp_ext                  scale logits                                      >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p         select one token                                  >>selection
@@ -43,7 +43,8 @@
        >>sampler  >>logits  >>truncation  >>temperature  >>selection   one sampler after the other
        >>llama                                                         the same samplers in llama.cpp's arithmetic
        >>describe  >>params  >>settings                                the table of samplers, constructors; by name
-       >>chain  >>fast  >>sample  >>apply                              applying them: samp_sample, samp_apply
+       >>rollback  >>chain  >>fast  >>sample  >>apply                  applying them: samp_sample, samp_apply; and
+                                                                       taking tokens back
        >>verify  >>batch  >>state  >>operator                          drafts; many rows; what a sampler has become, as
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
@@ -57,8 +58,9 @@
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
        SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
-                                   samp_reserve, and the first samp_sample of a size, or samp_apply of more than
-                                   256 candidates, where nobody called that
+                                   samp_set_rollback, samp_reserve, and where nobody called that, the first
+                                   samp_sample of a size, samp_apply of more than 256 candidates, and the first token
+                                   that a sampler with a state draws or accepts (see samp_rollback)
        SAMP_CLOCK()                nanoseconds as uint64_t; without it no time is measured (samp_perf)
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
@@ -205,7 +207,8 @@ struct samp_gpu_data;
    needs no copying or freeing: a NULL clone with a context that is not NULL makes the clone SAMP_E_UNSUPPORTED).
    accept and apply return a status (above 0: SAMP_E_RANGE); your sampler answers itself for its state after an error.
    apply may change logits, p, order and selected, and take candidates away; an id twice or none of a token's, more
-   candidates than before or another data is SAMP_E_RANGE.
+   candidates than before or another data is SAMP_E_RANGE. rollback leads back to where the sampler was before the last
+   n tokens that it has accepted, or changes nothing and returns a status; without one an accept can't be taken back.
    */
 /* clang-format off */
 typedef struct samp_sampler_i {
@@ -216,6 +219,7 @@ typedef struct samp_sampler_i {
     samp_sampler *(*clone)(const samp_sampler *);                   /* samp_init_custom(iface, copy of ctx) */
     void          (*free)(samp_sampler *);                          /* frees ctx, not the sampler */
     int           (*apply_gpu)(samp_sampler *, struct samp_gpu_data *); /* apply on a device: see sampling_gpu.h */
+    int           (*rollback)(samp_sampler *, int32_t n);           /* n tokens were not chosen: see samp_rollback */
 } samp_sampler_i;
 /* clang-format on */
 
@@ -381,7 +385,7 @@ extern "C" {
      Returns  the token, or SAMP_E_NULL, SAMP_E_EMPTY, SAMP_E_RANGE (n_vocab), SAMP_E_NAN, SAMP_E_NOMEM,
               SAMP_E_UNSUPPORTED (none selects, or one behind it does not), or the status that the sampler carries.
      State    moves the position by one if the sampler draws random numbers. After an error nothing has changed.
-     Memory   about 25 bytes per token of the vocabulary (37 with a custom sampler) and 9 KiB, at the first call
+     Memory   about 29 bytes per token of the vocabulary (41 with a custom sampler) and 10 KiB, at the first call
               (samp_reserve); then none. */
 SAMP_API samp_token samp_sample(samp_sampler *s, const float *logits, size_t n_vocab);
 
@@ -403,7 +407,7 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
               those of the candidates as the chain leaves them, so behind mirostat's truncation, and of adaptive_p's own
               logits; greedy leaves them all. They cost three more passes over the row.
      Memory   a workspace per thread (samp_reserve), taken from chains that have one; when there are too few, other
-              chains of the batch get theirs. Nothing else.
+              chains of the batch get theirs; and for each chain's first token, what samp_rollback needs. Nothing else.
      Threads  OpenMP, if the implementation is compiled with it: the rows are shared out among n_threads. */
 SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *logits, samp_token *out);
 
@@ -460,8 +464,8 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
               behind min_p if they are on).
               An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, t
-              temperature. "" is an empty order: no truncation, no temperature.
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
+              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -573,6 +577,29 @@ SAMP_API int samp_set_position(samp_sampler *s, uint64_t position);
 SAMP_API size_t samp_prev(const samp_sampler *chain, samp_token *out, size_t n);
 SAMP_API samp_token samp_last(const samp_sampler *chain);
 SAMP_API int samp_set_n_prev(samp_sampler *chain, size_t n);
+
+/* samp_rollback -- take back the last n accepted tokens, as if they had never been drawn: for drafts, rewinds, bans.
+     State    of s and all its members (position, mt19937, windows, mu, averages, samp_prev): what it was before the
+              draw that gave the first of these tokens; before its samp_accept, if nothing was drawn since the token
+              before it. Draws that no token was accepted behind are taken back too, with n = 0 only these. samp_perf's
+              counts stay.
+     Tokens   each samp_accept that succeeds is one, of a prompt too, and each token of samp_sample, of a batch, of
+              samp_verify. Of samp_grammar_sample chain and grammar have one each.
+     Kept     are the last 64, or as many as samp_set_rollback said. All are forgotten when s is changed in another way:
+              by samp_reset, samp_state_load, samp_set_..., samp_chain_..., or by what is done to a member itself. A
+              clone has what its original has; a saved state has none. Members keep none, their chain does.
+     Custom   samplers with an accept need a rollback (samp_sampler_i). They are asked first.
+     Returns  SAMP_OK; SAMP_E_NULL; SAMP_E_RANGE: n < 0, or more than are kept; SAMP_E_UNSUPPORTED: a custom sampler
+              can't; or the status that one returns, or that s carries. After an error nothing has changed, but
+              custom samplers before the one that refused.
+     Memory   none.   Cost  O(n), for penalties n times what samp_accept costs.
+   samp_set_rollback -- keep the last `depth` tokens from now on, 0 .. 2^20; forgets those kept so far. 0: nothing is
+     kept, so no draw can be taken back either. SAMP_OK, SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_NOMEM (nothing has changed).
+     Memory   for each token 12 bytes, and in a chain with it 4 for penalties, dry's 12, adaptive_p's 16, 4 for each
+              mirostat, each chain and each mt19937; grammars' more. It is taken here, by samp_reserve, or with the
+              first token; if there is none left then, nothing is kept. What has no state needs none. */
+SAMP_API int samp_rollback(samp_sampler *s, int32_t n);
+SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
 
 /* samp_state_save, samp_state_load -- what a sampler has become, as bytes, to go on with elsewhere: position, mt19937,
    the accepted tokens that penalties, dry and samp_prev look at, mirostat's mu, adaptive_p's averages and pending
@@ -720,6 +747,19 @@ SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
      Draws    64 bits, one position (none with a single candidate, but the position moves).
      Source   p-e-w, text-generation-webui PR 6335; llama.cpp. */
 SAMP_API samp_sampler *samp_init_xtc(float p, float t, size_t min_keep, uint64_t seed);
+
+/* samp_init_infill -- for text that is to fill a hole: few and long tokens, and the end as soon as it is likely.
+     With p and n the probabilities and number of the candidates, and an end each token that ends a generation:
+     Ends     if 3 n times the sum of the ends' p exceeds the sum of the others': only they stay.
+     Else     in order of p, a token whose text begins another one's, or is begun by it, is merged with it: the more
+              likely of both has the sum; the ends too, if they have texts. Then what is no end stays if its p is at
+              least 0.2, and of these if its share of what stays, k of them and the ends, is at least 1 / (k + 1).
+              None left: the one candidate is vocab's eot (or eos, if it has none), with logit 1: even where it was
+              masked or removed before.
+     Range    vocab: token_bytes and eot or eos. Borrowed.   Leaves  sorted = true, p as above; logits as they were.
+     Cost     O(n^2): put it behind top_k. All in f32, so that it is the same with both random sources.
+     Source   llama.cpp. */
+SAMP_API samp_sampler *samp_init_infill(const samp_vocab *vocab);
 
 /* samp_init_temp -- l *= 1 / t.
      Range    t = 0: only the first in order keeps its logit, the others get -infinity. Else t in [2^-20, 2^20]; 1 =
@@ -1066,7 +1106,8 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 /* samp_init_grammar -- mask every token behind which the text could not become one of the grammar's.
      Text     that of the accepted tokens since the making or samp_reset; it may end within a character. Tokens
               that end a generation are allowed exactly where the text is complete, and change nothing. Tokens
-              without bytes are masked, unless the grammar has them by name.
+              without bytes are masked, unless the grammar has them by name. A rule that leads back to itself
+              without end is entered, as in llama.cpp.
      Accept   a token that is not allowed is SAMP_E_RANGE, and in a chain no member has seen it.
      Order    any; where it is a chain's first, the row is masked before the chain begins, and the fast path is taken.
      Leaves   size; what is not allowed has -infinity, and sorted = false if that changed anything.   Draws  none.
@@ -1077,6 +1118,30 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
      Source   llama.cpp's grammars and GBNF; llguidance (derivatives, a lazy DFA, the trie); XGrammar (masks kept for
               states, with what depends on the stack left open). */
 SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar);
+
+/* samp_init_grammar_lazy, samp_init_grammar_lazy_patterns -- a grammar that waits for a trigger, as for calls of tools
+   in free text: until then it allows every token; from the trigger on the text must be one of the grammar's.
+     tokens   [n_tokens] with one of these the grammar begins. A token without bytes it must have by name.
+     words    [n_words] with the first one of them in the text so far the grammar begins, even within a token.
+     patterns [n_patterns] regular expressions, looked for behind each token in the text so far, in this order: ^...$ as
+              the whole of it first, else anywhere. The grammar begins at the first group that is not empty; if there is
+              none, where the match does. As samp_grammar_init reads them, but by bytes; at most 64 groups. Of several
+              ways to match, the first that backtracking finds counts.
+     Replay   what the text has from there on is accepted at once. If the grammar does not allow it, the token is
+              SAMP_E_RANGE and nothing has changed (samp_grammar_sample draws another one).
+     State    the tokens since the making or samp_reset, which waits again.
+     Returns  as samp_init_grammar; SAMP_E_NULL, SAMP_E_RANGE, SAMP_E_FORMAT or SAMP_E_UNSUPPORTED of "trigger_words",
+              "trigger_patterns" or "trigger_tokens". All is copied. With no trigger at all it waits for ever.
+     Cost     while it waits, some ten nanoseconds a byte; the text is gone through once, at the trigger.
+     Source   llama.cpp's lazy grammars.
+   samp_grammar_is_awaiting -- 1: it waits for its trigger; 0: not, or no more; or a status. */
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens);
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens);
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s);
 
 /* samp_set_grammar_limits -- how much a grammar's sampler may hold, in bytes (64 MB unless told; at least 65,536), and
    how many steps a call may take (2^24; at least 1024; a step is some ten nanoseconds). What is held is forgotten
@@ -1267,13 +1332,18 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. */
+   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
+   would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
+#define SAMPI_CALLED __attribute__((noinline))
+#define SAMPI_HOT    __attribute__((hot, noinline))
 #else
 #define SAMPI_INLINE static inline
 #define SAMPI_COLD
+#define SAMPI_CALLED
+#define SAMPI_HOT
 #endif
 
 /* What threads share: a pointer to kernels, and counts of type size_t, which another compiler has as intrinsics. */
@@ -1379,11 +1449,11 @@ static void sampi_philox(const uint32_t counter[4], const uint32_t key[2], uint3
 typedef struct sampi_mt {
     uint32_t state[624];
     uint32_t next;  /* index of the next output in state; 624 = make new ones first */
-    uint64_t drawn; /* outputs since the seed: what undoing a draw needs */
+    uint64_t drawn; /* outputs since the seed: what going back needs (sampi_mt_back) */
 } sampi_mt;
 
 /* As std::mt19937's constructor: sampi_seed calls it, and whoever goes back to an earlier state. */
-static void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
+static SAMPI_CALLED void sampi_mt_seed(sampi_mt *mt, uint32_t seed)
 {
     mt->state[0] = seed;
     for (uint32_t i = 1; i < 624; i++) mt->state[i] = 1812433253u * (mt->state[i - 1] ^ (mt->state[i - 1] >> 30)) + i;
@@ -1407,6 +1477,25 @@ static uint32_t sampi_mt_next(sampi_mt *mt)
     y ^= (y << 7) & 0x9D2C5680u;
     y ^= (y << 15) & 0xEFC60000u;
     return y ^ (y >> 18);
+}
+
+/* Where the state was when `drawn` outputs had been taken, fewer than now: blocks of 624 words are unmade one by one.
+   A word of the block before is one bit of a word of this one and 31 of the one next to it. The first block is made of
+   the seed again, of whose first word one bit only is used. */
+static SAMPI_COLD void sampi_mt_back(sampi_mt *mt, uint64_t drawn, uint32_t seed)
+{
+    uint64_t blocks = (drawn + 623) / 624;
+    if (drawn == mt->drawn) return;
+    for (uint64_t n = (mt->drawn + 623) / 624; blocks && n > blocks; n--)
+        for (uint32_t i = 625, y = 0; i-- > 0;) {
+            uint32_t x = mt->state[i ? i - 1 : 623] ^ mt->state[i < 228 ? i + 396 : i - 228];
+            uint32_t before = x >> 31 ? (x ^ 0x9908B0DFu) << 1 | 1 : x << 1; /* y of the word before i */
+            if (i < 624) mt->state[i] = (y & 0x80000000u) | (before & 0x7FFFFFFFu);
+            y = before;
+        }
+    if (blocks == 0) sampi_mt_seed(mt, seed);
+    mt->next = (uint32_t)(drawn + 624 - 624 * blocks);
+    mt->drawn = drawn;
 }
 
 /* std::uniform_real_distribution<double>(0, 1) and <float>(0, 1) of libstdc++, on mt19937. */
@@ -1680,8 +1769,8 @@ static float sampi_element(const void *x, samp_dtype dtype, const uint32_t *mask
     return dtype == SAMP_F64 ? (float)((const double *)x)[i] : ((const float *)x)[i];
 }
 
-/* Of the bits of `words` words, an even number: 0 none is set, 1 some, 2 all. Masks are mostly alike over long
-   stretches. */
+/* For the kernels, which may skip a stretch (0: no bit is set), read it as if there were no mask (2: all are) or
+   must ask for each element (1). Masks are mostly alike over long stretches. `words` is even, and not 0. */
 static inline int sampi_mask_kind(const uint32_t *mask, size_t words)
 {
     uint64_t any = 0, all = ~(uint64_t)0, two;
@@ -1779,10 +1868,16 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
-               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_libm_is_good).
-     rise      what each of x [n], none masked, adds to the f32 sum `from`: *sum and *way grow by these steps and by
-               their sizes (estimates from 2^24 ulps of `from` on, else exact). Returns how many of x lie half way
-               between two floats when added. */
+               estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
+     climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
+               them, add to the f32 sum `from` if each is added to that: *sum grows by these steps (estimates from 2^24
+               ulps of `from` on, else exact). Returns for how many terms it is in doubt. */
+
+/* The terms of climb: e^(x - max) is a = 1 and b = 0, -p ln p is ln(sum) / sum and 1 / sum. */
+typedef struct sampi_climb {
+    float max, most, a, b;
+    float sum; /* of e^(x - max), for p; 0: the terms are no shares of an entropy */
+} sampi_climb;
 
 /* What a row's sums tell. All exact, so independent of order. */
 typedef struct sampi_sums {
@@ -1827,7 +1922,7 @@ typedef struct sampi_kernels {
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
-    size_t (*rise)(const float *x, size_t n, float from, double *sum, double *way);
+    size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
 
 #define SAMPI_TILE    256
@@ -1846,6 +1941,10 @@ typedef struct sampi_kernels {
 /* How far, of itself, e^x may lie from the middle between two floats if libm has to be asked for expf(x). The published
    algorithm, which glibc and musl have, errs by less than a quarter of it, with fma or without. */
 #define SAMPI_EXPF_DOUBT (1.0 / ((uint64_t)1 << 32))
+
+/* How far, of itself, climb's estimate of a term may lie from libm's, down to e^-32: that of e^x by 2e-6, most of which
+   is the rounding of a product where there is no fma, that of a share by a few roundings more. */
+#define SAMPI_CLIMB_DOUBT 3e-6f
 
 /* Row sums for the estimates: (relative) error of z, and of s relative to sum e^(l - ref) |ref - l|. */
 #define SAMPI_SWEEP_ROUNDING 2e-6
@@ -2020,17 +2119,10 @@ static float sampi_half_ulp(float sum)
     return sum;
 }
 
-static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *sum, double *way)
+static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    float half = sampi_half_ulp(from);
-    size_t ties = 0;
-    for (size_t i = 0; i < n; i++) {
-        float d = (from + x[i]) - from;
-        ties += !(fabsf(x[i] - d) < half);
-        *sum += (double)d;
-        *way += (double)fabsf(d);
-    }
-    return ties;
+    (void)x, (void)c, (void)from, (void)sum;
+    return n; /* an estimate of one would take as long as libm */
 }
 
 #define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
@@ -2041,10 +2133,6 @@ static size_t sampi_rise_scalar(const float *x, size_t n, float from, double *su
 #define sampi_split_neon    sampi_split_scalar
 #define sampi_split_wasm    sampi_split_scalar
 #define sampi_split_generic sampi_split_scalar
-#define sampi_rise_sse2     sampi_rise_scalar
-#define sampi_rise_neon     sampi_rise_scalar
-#define sampi_rise_wasm     sampi_rise_scalar
-#define sampi_rise_generic  sampi_rise_scalar
 
 #if SAMPI_AVX2
 /* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
@@ -2061,6 +2149,7 @@ static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, c
 #define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
 #define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
 #define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_UPTO     SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
 #define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...)                                                                                      \
     __extension__({                                                                                                  \
@@ -2606,21 +2695,28 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
     return V(maxima_as)(x, SAMP_F32, mask, n, line);
 }
 
-/* What four vectors of logits add to two sums of e^d and of -d e^d, d = l - max: to about 1e-6. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+/* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
+SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
                round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
-    V(f) d[4], t[4], f[4], p[4];
-    SAMPI_FOUR d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
-    SAMPI_FOUR t[k] = V(fma)(d[k], log2e, round);
-    SAMPI_FOUR f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_FOUR p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_FOUR p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
-    SAMPI_FOUR p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+    V(f) t[4], f[4];
+    SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
+    SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
+    SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
+    SAMPI_UPTO p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
+    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
+}
+
+/* What they add to two sums of e^d and of -d e^d. */
+SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+{
+    V(f) d[4], p[4];
+    V(near_exps)(l, max, 4, d, p);
     SAMPI_FOUR
     {
         z[k % 2] += p[k];
@@ -2999,25 +3095,28 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
     return V(hsum)(sum);
 }
 
-SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum, double *way)
+#endif
+
+SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
-    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from));
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, w[2] = { s[0], s[0] };
-    V(t) ties = { 0 };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(f) v = V(load)(x + i), d = (start + v) - start, rest = v - d;
-        ties = V(tally)(ties, V(ge)(V(max)(rest, -rest), half));
+    const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
+               b = V(all)(c->b), most = V(all)(c->most);
+    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l, d, p;
+    V(t) doubts = { 0 };
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &l);
+        V(near_exps)(&l, max, 1, &d, &p);
+        p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
+        d = (start + p) - start;
+        V(f) rest = p - d;
+        doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
         s[0] += d;
-        w[0] += V(max)(d, -d);
     }
     *sum += V(hsum)(V(widen_sum)(s));
-    *way += V(hsum)(V(widen_sum)(w));
-    size_t count = V(total)(ties);
+    size_t count = V(total)(doubts);
     V(leave)();
-    return count + sampi_rise_scalar(x + i, n - i, from, sum, way);
+    return count;
 }
-#endif
 
 #undef V
 #undef SAMPI_T
@@ -3036,7 +3135,7 @@ SAMPI_T static size_t V(rise)(const float *x, size_t n, float from, double *sum,
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
             sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_rise_##isa                                                                       \
+            sampi_expf_##isa, sampi_climb_##isa                                                                      \
     }
 
 /* The best one comes last. */
@@ -3418,7 +3517,8 @@ static SAMPI_COLD size_t sampi_find_ascending(const samp_token_data_array *cur, 
 
 /* ---- sums ---- */
 
-/* How many a cut may keep: masked candidates don't count for min_keep, k or ln n. */
+/* The candidates that are not masked: for top_k, the cuts' min_keep and mirostat (ln n) only these are there. A pass of
+   its own, for who needs no sum. In >>llama masked ones count, as they do in llama.cpp. */
 static size_t sampi_unmasked(const samp_token_data_array *cur)
 {
     size_t n = 0;
@@ -3540,8 +3640,9 @@ static void sampi_keep_mass(samp_token_data_array *cur, const sampi_order *order
 
 typedef struct sampi_sampler sampi_sampler;
 
-typedef struct sampi_row sampi_row; /* >>fast */
-typedef struct sampi_io sampi_io;   /* >>state */
+typedef struct sampi_row sampi_row;       /* >>fast */
+typedef struct sampi_io sampi_io;         /* >>state */
+typedef struct sampi_record sampi_record; /* >>rollback */
 
 /* ---- the table of samplers ----
 
@@ -3598,6 +3699,9 @@ typedef struct sampi_io sampi_io;   /* >>state */
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
+    X(INFILL, "infill", 0, 'i', "infill", \
+      SAMPI_IF_NAMED, false, &SAMPI_INFILL_HOOKS, \
+      sampi_infill_apply, sampi_infill_apply, NULL, NULL) \
     X(TEMP, "temp", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR | SAMPI_MASKS_NONE, s->u.temp.t == 1.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_apply, sampi_llama_temp, sampi_fast_temp, sampi_fast_llama_temp) \
@@ -3651,7 +3755,8 @@ enum {
     SAMPI_OWN_LOGITS = 64,  /* draws from other logits than those it is given */
     SAMPI_IF_ON = 128,      /* in the default order only if its values switch it on */
     SAMPI_PATCHES = 256,    /* changes the logits of a few tokens, each by a rule */
-    SAMPI_MASKS_NONE = 512  /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_MASKS_NONE = 512, /* turns no logit into -infinity (temp only at temperature 0) */
+    SAMPI_IF_NAMED = 1024   /* never in the default order, and asked of parameters only if an order names it */
 };
 
 /* What a kind has beyond numbers: arrays, a state that moves on. Each may be NULL.
@@ -3663,7 +3768,9 @@ enum {
      reset      the state as new: when a sampler is made, and by samp_reset
      state      the state to bytes, or back (>>state)
      take_over  go on where `old`, the same sampler with other values, has got to; old NULL: there was none at work, and
-                only the chain's samp_prev tells what was accepted */
+                only the chain's samp_prev tells what was accepted
+     past       what a draw and an accepted token change, but for the mt19937, to a record's words, or back
+                (>>rollback); called if the sampler is on */
 typedef struct sampi_hooks {
     void (*prepare)(sampi_sampler *, bool make);
     void (*build)(sampi_sampler *);
@@ -3672,6 +3779,7 @@ typedef struct sampi_hooks {
     void (*reset)(sampi_sampler *);
     void (*state)(sampi_sampler *, sampi_io *);
     void (*take_over)(sampi_sampler *, const sampi_sampler *old, const sampi_sampler *chain);
+    void (*past)(sampi_sampler *, sampi_record *);
 } sampi_hooks;
 
 /* A row of the table, as the library reads it. */
@@ -3759,14 +3867,31 @@ typedef struct sampi_work {
     float *line, *scratch;      /* maxima of lines, and what is made of them */
     uint64_t *sum;              /* sums of tiles */
     sampi_change *change;       /* changed logits of a dense row */
-    float *logits;              /* [n] those of the array that samp_apply was given */
+    float *logits;              /* [n] under MT19937 e^(l - max) */
+    float *own;                 /* [n] logits of the array that samp_apply was given, or of a row that is its own */
     int libm;                   /* is its expf good for the kernels'? 1: yes, -1: no, 0: not asked yet */
 } sampi_work;
 
+/* The tokens that a sampler has accepted last, as records of what has changed with each, in it and in its members
+   (>>rollback). Both arrays are one block. */
+typedef struct sampi_past {
+    sampi_sampler **who; /* [n_who] those that have words in a record; where the block begins */
+    uint32_t *word;      /* [depth + 1 x width] */
+    size_t bytes;        /* of the block */
+    uint32_t n_who, width;
+    int32_t depth, size, next; /* at most so many tokens; so many; next: the record of the token to come */
+    bool made;                 /* who and word are there, and good for as long as n_edits is the sampler's */
+    bool open;                 /* the record `next` is written: something has been drawn */
+    bool draws;                /* its position moves */
+    size_t n_edits;
+} sampi_past;
+
+#define SAMPI_MAX_PAST (1 << 20)
+
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
-   status, but of a chain). now, position, perf, n_edits and work move with draws; the windows (ring) and the average
-   in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the bytes, and
-   of sampi_clone_chain, which does not. */
+   status, but of a chain). now, position, perf, n_edits, past and work move with draws; the windows (ring) and the
+   average in the union when a token is accepted. Whoever adds a member must think of samp_clone, which copies the
+   bytes, of sampi_clone_chain, which does not, and of the hook `past`, if a draw or a token changes it. */
 struct sampi_sampler {
     samp_sampler base; /* must be first: what users hold is a pointer to it */
     sampi_kind kind;
@@ -3784,6 +3909,7 @@ struct sampi_sampler {
     uint32_t at_ordinal;             /* and which of its kind this sampler is */
     const struct sampi_draft *draft; /* samp_verify's ratio test takes the place of the draw; else NULL */
     sampi_state now, before;         /* before: as the draw under way found it */
+    sampi_past past;                 /* of what is in no chain */
     sampi_work work;                 /* of the sampler that samp_sample was called on */
     size_t part[4], part_size[4];    /* offsets from the record's start, and bytes */
     union {
@@ -3833,6 +3959,9 @@ struct sampi_sampler {
             size_t n_from;
             size_t n_heads, n_tails;
         } dry; /* 0: ring, 1: counts, 2: lengths [ring.cap] i32, 3: tails, then heads, then texts [n_from] */
+        struct {
+            const samp_vocab *vocab;
+        } infill;
         sampi_chain chain;
     } u;
 };
@@ -3993,19 +4122,21 @@ typedef struct sampi_job sampi_job; /* >>fast */
 static int sampi_grammar_job(sampi_job *job);
 static bool sampi_is_grammar(const sampi_sampler *s);
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
+static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          NULL
+#define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
 #endif
 
-/* Every public function that changes what s would draw calls this first (not what only concerns samp_prev, the
-   counts or the workspace). s has changed, and so have the chains it is in; these may have members at work in
-   several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
-   stays; a forgotten call would let it draw from old settings. */
+/* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
+   accept call sampi_moves (>>rollback). s has changed, and so have the chains it is in; these may have members at work
+   in several threads of a batch, hence the atomic sum. The GPU's copy of a chain is good for as long as the number
+   stays, and so are records; a forgotten call would let it draw from old settings. */
 static void sampi_edited(sampi_sampler *s)
 {
     s->n_edits++;
@@ -4058,6 +4189,7 @@ static SAMPI_COLD sampi_sampler sampi_blank(sampi_kind kind)
     sampi_sampler t;
     memset(&t, 0, sizeof t);
     t.kind = kind;
+    t.past.depth = 64;
     if (sampi_traits_of(kind)->draws) t.part_size[0] = sizeof(sampi_mt);
     for (size_t i = 0; i < SAMPI_N_FIELDS; i++)
         if (SAMPI_FIELDS[i].kind == kind) sampi_field_reset(&SAMPI_FIELDS[i], (char *)&t + SAMPI_FIELDS[i].at);
@@ -4296,20 +4428,22 @@ static void sampi_penalties_reset(sampi_sampler *s)
     s->u.penalties.ring.size = s->u.penalties.ring.head = s->u.penalties.n = 0;
 }
 
+/* A token has left the window: one less of it. */
+static void sampi_penalties_drop(sampi_sampler *s, samp_token token)
+{
+    sampi_count *list = sampi_penalties_list(s);
+    uint32_t i = sampi_count_find(list, s->u.penalties.n, token);
+    if (--list[i].count > 0) return;
+    s->u.penalties.n--;
+    memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
+}
+
 /* The counts follow the window, so that apply need not look at the window at all. */
 static void sampi_penalties_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_count *list = sampi_penalties_list(s);
     samp_token old = sampi_ring_push(&s->u.penalties.ring, (samp_token *)sampi_part(s, 0), token);
-    if (old >= 0) {
-        uint32_t i = sampi_count_find(list, s->u.penalties.n, old);
-        list[i].count--;
-        if (list[i].count == 0) {
-            s->u.penalties.n--;
-            memmove(&list[i], &list[i + 1], (s->u.penalties.n - i) * sizeof *list);
-        }
-    }
-    sampi_count_at(list, &s->u.penalties.n, token)->count++;
+    if (old >= 0) sampi_penalties_drop(s, old);
+    sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, token)->count++;
 }
 
 /* How far the logit falls by frequency and presence, after the repetition penalty. Apart, since the GPU does the
@@ -5414,8 +5548,9 @@ static sampi_llama_sums sampi_llama_sum(const samp_token_data_array *cur)
 static sampi_llama_sums sampi_llama_softmax(samp_token_data_array *cur, bool sort)
 {
     if (sort) sampi_sort_all(cur);
-    sampi_llama_sums sums = sampi_llama_sum(cur);
-    for (size_t i = 0; i < cur->size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    sampi_llama_sums sums = { cur->data[sampi_argmax(cur)].logit, 0.0f };
+    for (size_t i = 0; i < cur->size; i++) sums.sum += cur->data[i].p = expf(cur->data[i].logit - sums.max);
+    for (size_t i = 0; i < cur->size; i++) cur->data[i].p /= sums.sum;
     return sums;
 }
 
@@ -5777,6 +5912,86 @@ static SAMPI_COLD int sampi_llama_adaptive_p(sampi_sampler *s, samp_token_data_a
     return SAMP_OK;
 }
 
+/* ---- infill ----
+   llama.cpp's sampler for text in a hole, by its arithmetic in both executors: sums of floats, in order. */
+
+/* A token's text; none of a token that the vocabulary has not. */
+static SAMPI_COLD const char *sampi_piece_of(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = 0;
+    return token >= 0 && token < vocab->n_vocab ? vocab->token_bytes(vocab, token, n) : NULL;
+}
+
+static SAMPI_COLD bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
+{
+    for (size_t i = 0; i < vocab->n_eog; i++)
+        if (vocab->eog[i] == token) return true;
+    return false;
+}
+
+/* Merge each candidate with all whose text it begins. What is merged into another has no p and no logit. */
+static SAMPI_COLD void sampi_infill_merge(const samp_vocab *vocab, samp_token_data_array *cur)
+{
+    samp_token_data *d = cur->data;
+    for (size_t i = 0; i < cur->size; i++) {
+        size_t n, m;
+        const char *text = sampi_piece_of(vocab, d[i].id, &n);
+        for (size_t k = 0; n && k < cur->size && !sampi_masked(d[i].logit); k++) {
+            if (i == k || sampi_masked(d[k].logit)) continue;
+            const char *other = sampi_piece_of(vocab, d[k].id, &m);
+            if (m < n || memcmp(text, other, n) != 0) continue;
+            size_t to = d[k].p > d[i].p ? k : i, from = to ^ i ^ k;
+            d[to].p += d[from].p;
+            d[from].logit = -INFINITY;
+            d[from].p = 0.0f;
+        }
+    }
+}
+
+/* Keep the ends, and of the others those with a p of at least `least`; return how many others. p is not normalised if
+   there are none. llama: what has been merged into another stays, if it is an end. */
+static SAMPI_COLD size_t sampi_infill_keep(const samp_vocab *vocab, samp_token_data_array *cur, float least,
+                                           bool llama)
+{
+    samp_token_data *d = cur->data;
+    size_t kept = 0, others = 0;
+    float sum = 0.0f;
+    for (size_t i = 0; i < cur->size; i++) {
+        bool end = sampi_is_eog(vocab, d[i].id);
+        if (end ? !llama && sampi_masked(d[i].logit) : d[i].p < least) continue;
+        others += !end;
+        sum += d[i].p;
+        d[kept++] = d[i];
+    }
+    for (size_t i = 0; i < kept && (others || least > 1.0f); i++) d[i].p /= sum;
+    cur->size = kept;
+    return others;
+}
+
+static SAMPI_COLD int sampi_infill_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    const samp_vocab *vocab = s->u.infill.vocab;
+    const sampi_traits *softmax = sampi_traits_of(SAMPI_SOFTMAX);
+    const bool llama = s->rng == SAMP_RNG_MT19937; /* which counts masked tokens too */
+    float sum[2] = { 0.0f, 0.0f }, n = 0.0f;
+    (llama ? softmax->apply_llama : softmax->apply)(s, cur);
+    for (size_t i = 0; i < cur->size; i++) {
+        sum[sampi_is_eog(vocab, cur->data[i].id)] += cur->data[i].p;
+        n += (float)(llama || !sampi_masked(cur->data[i].logit));
+    }
+    bool end = 3.0f * sum[1] * n > sum[0];
+    if (!end) sampi_infill_merge(vocab, cur);
+    size_t others = sampi_infill_keep(vocab, cur, end ? 2.0f : 0.2f, llama);
+    if (others) {
+        sampi_infill_keep(vocab, cur, (float)(1.0 / (double)(others + 1)), llama);
+    } else if (!end) {
+        cur->size = 1;
+        cur->data[0].id = vocab->eot >= 0 ? vocab->eot : vocab->eos;
+        cur->data[0].logit = 1.0f;
+    }
+    return SAMP_OK;
+}
+
 /* =============================================================================================== >>describe
    What a sampler is, as text: a sampler comes in, and characters go out to the caller's buffer; names and fields come
    from the tables in >>sampler, so a new sampler tells itself. All below reads samplers and writes nothing but the
@@ -6071,6 +6286,22 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dry(const samp_vocab *vocab, int32_t
     return sampi_init(&t);
 }
 
+/* The prepare hook: pieces must be there, and a token to end with. */
+static SAMPI_COLD void sampi_infill_prepare(sampi_sampler *t, bool make)
+{
+    const samp_vocab *v = t->u.infill.vocab;
+    (void)make;
+    bool there = v && v->token_bytes && (v->eog || !v->n_eog);
+    sampi_require(t, there && (v->eot & v->eos) >= 0, there ? SAMP_E_RANGE : SAMP_E_NULL, "vocab");
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_infill(const samp_vocab *vocab)
+{
+    sampi_sampler t = sampi_blank(SAMPI_INFILL);
+    t.u.infill.vocab = vocab;
+    return sampi_init(&t);
+}
+
 SAMP_API SAMPI_COLD samp_sampler *samp_init_top_n_sigma(float n)
 {
     sampi_sampler t = sampi_blank(SAMPI_TOP_N_SIGMA);
@@ -6239,6 +6470,7 @@ static SAMPI_COLD sampi_sampler sampi_from_params(const samp_params *p, sampi_ki
             if (!p->dry_breakers) t.u.dry.n_from = 4;
             while (p->dry_breakers && p->dry_breakers[t.u.dry.n_from]) t.u.dry.n_from++;
             break;
+        case SAMPI_INFILL: t.u.infill.vocab = p->vocab; break;
         default: break;
     }
     return t;
@@ -6290,23 +6522,26 @@ typedef struct sampi_steps {
     int row; /* without text: the next one */
 } sampi_steps;
 
-/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y. */
+/* Begin a walk. Whether the text means letters is decided once, here: "dry" is a name, and not d, r and y; "dist" is
+   one too, which no order may have. */
 static SAMPI_COLD sampi_steps sampi_steps_of(const samp_params *p)
 {
     sampi_steps steps = { p, p->order, false, 0 };
     if (p->order)
-        steps.letters = !strchr(p->order, ';') && sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
+        steps.letters = !strchr(p->order, ';') && strcmp(p->order, "dist") &&
+                        sampi_step_named(p->order, strlen(p->order)) == SAMPI_N_KINDS;
     return steps;
 }
 
 /* The default order is that of the table; a row that says so (SAMPI_IF_ON) has a place in it only if the
-   parameters switch it on, and a row without a letter has none. Called by sampi_next_step only. */
+   parameters switch it on, and a row without a letter, or for who names it, has none. Called by sampi_next_step only.
+   */
 static SAMPI_COLD bool sampi_next_default_step(sampi_steps *steps, sampi_kind *kind)
 {
     while (steps->row < SAMPI_N_KINDS) {
         *kind = (sampi_kind)steps->row++;
         const sampi_traits *traits = sampi_traits_of(*kind);
-        if (!traits->letter) continue;
+        if (!traits->letter || (traits->flags & SAMPI_IF_NAMED)) continue;
         sampi_sampler t = sampi_from_params(steps->p, *kind);
         if (!(traits->flags & SAMPI_IF_ON) || !sampi_is_off(&t)) return true;
     }
@@ -6355,6 +6590,14 @@ static const sampi_field SAMPI_CHAIN_FIELDS[] = {
 /* clang-format on */
 #define SAMPI_N_CHAIN_FIELDS (sizeof SAMPI_CHAIN_FIELDS / sizeof SAMPI_CHAIN_FIELDS[0])
 
+/* Note in `bad` what is wrong with the parameters of a kind. */
+static SAMPI_COLD void sampi_require_kind(sampi_sampler *bad, const samp_params *p, sampi_kind kind)
+{
+    sampi_sampler t = sampi_from_params(p, kind);
+    sampi_prepare(&t, false);
+    sampi_require(bad, !t.status, t.status, t.field);
+}
+
 /* All parameters, also those of samplers that this order leaves out: a bad number is an error even where it would
    have no effect. Mirostat 1 alone is asked only when it is wanted, for its n_vocab. `bad` is only there to keep
    the first error. The heap is not touched. */
@@ -6368,14 +6611,17 @@ SAMP_API SAMPI_COLD int samp_check_params(const samp_params *p, const char **fie
     }
     for (int kind = 0; kind < SAMPI_N_KINDS && !bad.status; kind++) {
         if (kind == SAMPI_MIROSTAT && p->mirostat != 1) continue; /* only then it needs n_vocab */
-        sampi_sampler t = sampi_from_params(p, (sampi_kind)kind);
-        sampi_prepare(&t, false);
-        sampi_require(&bad, !t.status, t.status, t.field);
+        if (!(sampi_traits_of((sampi_kind)kind)->flags & SAMPI_IF_NAMED))
+            sampi_require_kind(&bad, p, (sampi_kind)kind);
     }
     if (!bad.status) {
+        bool infill = false;
         sampi_steps steps = sampi_steps_of(p);
-        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);)
+        for (sampi_kind kind; !bad.status && sampi_next_step(&steps, &kind);) {
             sampi_require(&bad, kind != SAMPI_N_KINDS, SAMP_E_RANGE, "order");
+            infill = infill || kind == SAMPI_INFILL;
+        }
+        if (infill) sampi_require_kind(&bad, p, SAMPI_INFILL);
         sampi_require(&bad, p->rng == SAMP_RNG_PHILOX || p->rng == SAMP_RNG_MT19937, SAMP_E_RANGE, "rng");
     }
     if (field) *field = bad.field;
@@ -6674,7 +6920,8 @@ static SAMPI_COLD int sampi_set_word(samp_params *p, const sampi_field *f, const
     return SAMP_OK;
 }
 
-/* value NULL: the default, as samp_default_params has it. */
+/* The member of row f becomes what the text says; NULL: the default, as samp_default_params has it. On an error nothing
+   is written. The range (f->lo, f->hi) is looked at by samp_check_params, for all members at once. */
 static SAMPI_COLD int sampi_set_field(samp_params *p, const sampi_field *f, const char *value)
 {
     void *to = (char *)p + f->from;
@@ -6838,6 +7085,261 @@ SAMP_API SAMPI_COLD int samp_settings_set_vocab(samp_settings *s, int32_t n_voca
     return SAMP_OK;
 }
 
+/* ================================================================================================ >>rollback
+   Taking accepted tokens back. Draws and tokens come in, as they happen; what they have changed is written down, a
+   record for each token, and samp_rollback goes back from record to record.
+
+   A token changes few words. Of a window it is the token that falls out, for the one that comes in is there to be seen;
+   an mt19937 runs backwards (sampi_mt_back), so its count of outputs is enough; and positions, averages and mu are
+   numbers. A record has them as they were when the first draw since the token before it began, or its samp_accept if
+   there was none, so that a draw whose token was not accepted is undone with the next one. Grammars, and custom
+   samplers, know themselves where they were.
+
+   The one thing to know: a record is good only for what it was written by. It is kept by the sampler that is in no
+   chain, for all its members, and forgotten when anything else than a draw or a token of that sampler has changed it:
+   sampi_edited tells, which counts edits, and sampi_moves, which knows of its own. */
+
+/* What a record's words are wanted for. In this order: those behind SAMPI_RECORD_NOTE put them back. */
+typedef enum sampi_record_mode {
+    SAMPI_RECORD_WIDTH, /* they are only counted */
+    SAMPI_RECORD_NOTE,  /* they are written, */
+    SAMPI_RECORD_DRAWS, /* put back behind draws, no token having been accepted, */
+    SAMPI_RECORD_TOKEN  /* or behind a token */
+} sampi_record_mode;
+
+struct sampi_record {
+    sampi_record_mode mode;
+    uint32_t *word;
+    uint32_t n; /* words so far */
+};
+
+/* Words at x, four bytes each, that a draw or a token changes. */
+static SAMPI_CALLED void sampi_record_words(sampi_record *r, void *x, uint32_t n)
+{
+    for (char *at = (char *)x; n > 0; n--, at += 4, r->n++) {
+        if (r->mode == SAMPI_RECORD_NOTE) memcpy(&r->word[r->n], at, 4);
+        if (r->mode >= SAMPI_RECORD_DRAWS) memcpy(at, &r->word[r->n], 4);
+    }
+}
+
+/* A window. Returns the token that has come back into it, or -1. */
+static SAMPI_CALLED samp_token sampi_record_ring(sampi_record *r, sampi_ring *ring, samp_token *token)
+{
+    if (ring->cap == 0) return -1;
+    samp_token old = ring->size == ring->cap ? token[ring->head] : -1;
+    sampi_record_words(r, &old, 1);
+    if (r->mode != SAMPI_RECORD_TOKEN) return -1;
+    ring->head = (ring->head ? ring->head : ring->cap) - 1;
+    if (old < 0)
+        ring->size--;
+    else
+        token[ring->head] = old;
+    return old;
+}
+
+/* ---- the kinds ----
+   The hooks `past`. What a kind with an accept, or with a part of `now`, leaves out here does not come back. */
+
+static void sampi_chain_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.chain.ring, s->u.chain.prev);
+}
+
+/* The count of the token that goes, then that of the one that comes: the list has room for a full window, no more. */
+static void sampi_penalties_past(sampi_sampler *s, sampi_record *r)
+{
+    samp_token *token = (samp_token *)sampi_part(s, 0);
+    if (r->mode == SAMPI_RECORD_TOKEN) sampi_penalties_drop(s, sampi_ring_at(&s->u.penalties.ring, token, 0));
+    samp_token old = sampi_record_ring(r, &s->u.penalties.ring, token);
+    if (old >= 0) sampi_count_at(sampi_penalties_list(s), &s->u.penalties.n, old)->count++;
+}
+
+static void sampi_dry_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_ring(r, &s->u.dry.ring, (samp_token *)sampi_part(s, 0));
+    sampi_record_words(r, &s->u.dry.settled, 2); /* and settled_tail */
+}
+
+static void sampi_mirostat_past(sampi_sampler *s, sampi_record *r) { sampi_record_words(r, &s->now.mu, 1); }
+
+static void sampi_adaptive_p_past(sampi_sampler *s, sampi_record *r)
+{
+    sampi_record_words(r, &s->u.adaptive.sum, 2); /* and total */
+    sampi_record_words(r, &s->now.pending, 2);    /* and pending_p */
+}
+
+/* One sampler's words. Of an mt19937's count the low half, for fewer than 2^32 outputs lie between two records. */
+static void sampi_record_sampler(sampi_sampler *s, sampi_record *r)
+{
+    const sampi_hooks *hooks = sampi_traits_of(s->kind)->hooks;
+    if (s->off) return;
+    if (hooks->past) hooks->past(s, r);
+    if (!sampi_has_mt(s) || s->rng != SAMP_RNG_MT19937) return;
+    sampi_mt *mt = sampi_mt_of(s);
+    uint32_t drawn = (uint32_t)mt->drawn;
+    sampi_record_words(r, &drawn, 1);
+    sampi_mt_back(mt, mt->drawn - (uint32_t)((uint32_t)mt->drawn - drawn), (uint32_t)s->seed);
+}
+
+/* ---- keeping records ---- */
+
+/* All words of the record `next` of s. */
+static void sampi_record_all(sampi_sampler *s, sampi_record_mode mode)
+{
+    sampi_past *past = &s->past;
+    sampi_record r = { mode, past->word, (uint32_t)past->next * past->width };
+    for (uint32_t i = 0; i < past->n_who; i++) sampi_record_sampler(past->who[i], &r);
+    if (past->draws) sampi_record_words(&r, &s->position, 2);
+}
+
+/* Who has words in a record, and how many: s and its members. past->who may be NULL, then they are only counted. */
+static SAMPI_COLD void sampi_past_members(sampi_past *past, sampi_sampler *s)
+{
+    sampi_record r = { SAMPI_RECORD_WIDTH, NULL, 0 };
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_past_members(past, s->u.chain.item[i]);
+    past->draws |= sampi_traits_of(s->kind)->draws && !s->off;
+    sampi_record_sampler(s, &r);
+    if (r.n == 0) return;
+    if (past->who) past->who[past->n_who] = s;
+    past->n_who++;
+    past->width += r.n;
+}
+
+/* Room for records of the last `depth` tokens of s, none of which is there yet. The block that there is serves if it is
+   large enough. False: no memory, and s->past is as it was. */
+static SAMPI_COLD bool sampi_past_make(sampi_sampler *s, int32_t depth)
+{
+    sampi_past *past = &s->past, count;
+    memset(&count, 0, sizeof count);
+    sampi_past_members(&count, s);
+    if (count.draws) count.width += 2; /* the position */
+    size_t list = count.n_who * sizeof *count.who, bytes = list + ((size_t)depth + 1) * count.width * 4;
+    if (count.width && bytes > past->bytes) {
+        void *block = SAMP_MALLOC(bytes);
+        if (!block) return false;
+        SAMP_FREE(past->who);
+        past->who = (sampi_sampler **)block;
+        past->bytes = bytes;
+    }
+    count.who = past->who;
+    count.bytes = past->bytes;
+    count.depth = depth;
+    count.made = true;
+    count.n_edits = s->n_edits;
+    if (count.width) count.word = (uint32_t *)(void *)((char *)count.who + list);
+    *past = count;
+    past->n_who = 0;
+    if (list) sampi_past_members(past, s);
+    past->width = count.width;
+    return true;
+}
+
+/* Are the records there, and those of what s is now? */
+static bool sampi_past_is_good(const sampi_sampler *s) { return s->past.made && s->past.n_edits == s->n_edits; }
+
+/* Before s draws or accepts: to samp_reserve and to a batch, which must not allocate in its threads. False: no memory.
+   What has no depth, or is in a chain, needs no room. */
+static SAMPI_CALLED bool sampi_past_ready(sampi_sampler *s)
+{
+    return s->owner || s->past.depth == 0 || sampi_past_is_good(s) || sampi_past_make(s, s->past.depth);
+}
+
+/* Every public function that draws from s or lets it accept a token calls this in place of sampi_edited, before the
+   first change: the record of the token to come is written, if it is not there yet. Without memory there are none. */
+static void sampi_moves(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    past->made = sampi_past_ready(s) && sampi_past_is_good(s);
+    sampi_edited(s);
+    if (!past->made) return;
+    past->n_edits = s->n_edits;
+    if (past->open) return;
+    past->open = true;
+    sampi_record_all(s, SAMPI_RECORD_NOTE);
+}
+
+/* The token has been accepted, and so its record is one. */
+static void sampi_moved(sampi_sampler *s)
+{
+    sampi_past *past = &s->past;
+    if (!past->open || !past->made) return;
+    past->open = false;
+    if (past->size < past->depth) past->size++;
+    past->next = past->next < past->depth ? past->next + 1 : 0;
+}
+
+/* A copy of s goes on with the same records: its samplers are of the same kinds in the same order. False: no memory. */
+static SAMPI_COLD bool sampi_past_copy(sampi_sampler *copy, const sampi_sampler *s)
+{
+    const sampi_past *past = &s->past;
+    if (!sampi_past_is_good(s) || (past->size == 0 && !past->open)) return true;
+    if (!sampi_past_make(copy, past->depth)) return false;
+    if (copy->past.width != past->width) return true; /* a user's clone may be anything */
+    if (past->width) memcpy(copy->past.word, past->word, ((size_t)past->depth + 1) * past->width * 4);
+    copy->past.size = past->size;
+    copy->past.next = past->next;
+    copy->past.open = past->open;
+    return true;
+}
+
+/* In a chain it is set for the day when the sampler is out of it. */
+SAMP_API SAMPI_COLD int samp_set_rollback(samp_sampler *sampler, int32_t depth)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    if (!s) return SAMP_E_NULL;
+    if (depth < 0 || depth > SAMPI_MAX_PAST) return SAMP_E_RANGE;
+    if (depth == 0) {
+        SAMP_FREE(s->past.who);
+        memset(&s->past, 0, sizeof s->past);
+    } else if (!samp_status(sampler, NULL) && !s->owner && !sampi_past_make(s, depth)) {
+        return SAMP_E_NOMEM;
+    }
+    s->past.depth = depth;
+    return SAMP_OK;
+}
+
+/* ---- going back ---- */
+
+/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
+static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
+
+/* Custom samplers go back first, since only they can refuse. ask: nothing is done yet, it is told what can be known
+   before: one that was told of tokens must have a rollback, and a grammar as many records. */
+static SAMPI_COLD int sampi_rollback_custom(sampi_sampler *s, int32_t n, bool ask)
+{
+    const samp_sampler_i *iface = s->base.iface;
+    int status = SAMP_OK;
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !status; i++)
+        status = sampi_rollback_custom(s->u.chain.item[i], n, ask);
+    if (!sampi_is_custom(s)) return status;
+    if (!iface->rollback) return iface->accept ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
+    if (ask) return sampi_is_grammar(s) && sampi_grammar_kept(s) < n ? (int)SAMP_E_RANGE : SAMP_OK;
+    return sampi_user_status(iface->rollback(&s->base, n));
+}
+
+/* An edit like any other, so the GPU makes a new copy; but the records that are left are as good as before. */
+SAMP_API SAMPI_COLD int samp_rollback(samp_sampler *sampler, int32_t n)
+{
+    sampi_sampler *s = (sampi_sampler *)sampler;
+    int status = samp_status(sampler, NULL);
+    if (status) return status;
+    sampi_past *past = &s->past;
+    bool good = sampi_past_is_good(s);
+    if (n < 0 || n > (good ? past->size : 0)) return SAMP_E_RANGE;
+    if (n) status = sampi_rollback_custom(s, n, true);
+    if (n && !status) status = sampi_rollback_custom(s, n, false);
+    if (status || !good) return status;
+    sampi_edited(s);
+    past->n_edits = s->n_edits;
+    if (past->open) sampi_record_all(s, SAMPI_RECORD_DRAWS);
+    past->open = false;
+    for (past->size -= n; n > 0; n--) {
+        past->next = past->next > 0 ? past->next - 1 : past->depth;
+        sampi_record_all(s, SAMPI_RECORD_TOKEN);
+    }
+    return SAMP_OK;
+}
+
 /* =================================================================================================== >>chain
    What is done to samplers, one or many: applying, accepting, resetting, copying, and the list that a chain is. In: any
    sampler. Out: a status, and either all of the change or none.
@@ -6871,14 +7373,8 @@ static SAMPI_COLD void sampi_restore_state(sampi_sampler *s)
 {
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) sampi_restore_state(s->u.chain.item[i]);
     s->now = s->before;
-    if (!sampi_has_mt(s) || sampi_mt_of(s)->drawn == s->now.drawn) return;
-    /* mt19937 can't go backwards: from the seed on again. Draws fail rarely, so the way may be long. */
-    sampi_mt_seed(sampi_mt_of(s), (uint32_t)s->seed);
-    while (sampi_mt_of(s)->drawn < s->now.drawn) sampi_mt_next(sampi_mt_of(s));
+    if (sampi_has_mt(s)) sampi_mt_back(sampi_mt_of(s), s->now.drawn, (uint32_t)s->seed);
 }
-
-/* What a user's function has answered. Above 0 nothing is a status: it would be taken for a token. */
-static int sampi_user_status(int status) { return status > 0 ? (int)SAMP_E_RANGE : status; }
 
 /* Is an id there twice? All ids are in [0, SAMP_MAX_VOCAB). They are marked in a window of ids, which moves to the
    smallest that is left: two walks over an array of 128k tokens. */
@@ -6988,7 +7484,7 @@ static int sampi_apply_steps(sampi_sampler *s, samp_token_data_array *cur)
     int status = s && cur ? samp_status(&s->base, NULL) : SAMP_E_NULL;
     if (!status) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     return sampi_end_draw(s, sampi_run(s, cur, s->position, ordinal));
 }
@@ -7019,11 +7515,14 @@ SAMP_API int samp_accept(samp_sampler *sampler, samp_token token)
     if (!s) return SAMP_E_NULL;
     if (token < 0) return SAMP_E_RANGE;
     int status = samp_status(sampler, NULL);
-    sampi_edited(s);
-    if (!status) status = sampi_accept(s, token, true);
-    if (!status) status = sampi_accept(s, token, false);
-    s->perf.n_accept += !status;
-    return status;
+    if (status) return status;
+    sampi_moves(s);
+    status = sampi_accept(s, token, true);
+    if (status) return status;
+    sampi_accept(s, token, false);
+    sampi_moved(s);
+    s->perf.n_accept++;
+    return SAMP_OK;
 }
 
 /* A custom sampler's own name, if it has one, stands before that of its kind. */
@@ -7061,13 +7560,15 @@ SAMP_API SAMPI_COLD void samp_free(samp_sampler *sampler)
         SAMP_FREE(s->u.chain.prev);
     }
     SAMP_FREE(s->work.block);
+    SAMP_FREE(s->past.who);
     SAMP_FREE(s);
 }
 
 /* The iface of all built-in samplers: never NULL, so that users may call through it as they do with their own. */
 static const samp_sampler_i *sampi_builtin(void)
 {
-    static const samp_sampler_i iface = { samp_name, samp_accept, samp_apply, samp_reset, samp_clone, NULL, NULL };
+    static const samp_sampler_i iface = { samp_name,  samp_accept, samp_apply, samp_reset,
+                                          samp_clone, NULL,        NULL,       samp_rollback };
     return &iface;
 }
 
@@ -7309,16 +7810,16 @@ static SAMPI_COLD samp_sampler *sampi_clone_custom(const sampi_sampler *s)
 {
     const samp_sampler_i *iface = s->base.iface;
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
-    t.rng = s->rng;
-    if (!s->status && iface->clone) {
-        samp_sampler *copy = iface->clone(&s->base);
-        if (copy && ((sampi_sampler *)copy)->rng != s->rng) samp_set_rng(copy, s->rng);
-        return copy;
-    }
+    bool own = !s->status && iface->clone;
     sampi_require(&t, !s->status, s->status, s->field);
     sampi_require(&t, !s->base.ctx, SAMP_E_UNSUPPORTED, "clone");
     if (!t.status) t.base.iface = iface;
-    return sampi_new(&t);
+    sampi_sampler *copy = (sampi_sampler *)(own ? iface->clone(&s->base) : sampi_new(&t));
+    if (!copy) return NULL;
+    if (copy->rng != s->rng) samp_set_rng(&copy->base, s->rng);
+    copy->position = s->position;
+    copy->past.depth = s->past.depth;
+    return &copy->base;
 }
 
 /* Member by member; NULL, and nothing left behind, if memory runs out. Members are pushed and not added:
@@ -7342,27 +7843,38 @@ static samp_sampler *sampi_clone_chain(const sampi_sampler *s)
     c->field = s->field;
     c->position = s->position;
     c->perf = s->perf;
+    c->past.depth = s->past.depth;
     return &c->base;
 }
 
-/* What the bytes of a record would carry along by mistake is cleared in the copy: workspace, owner, a draft under
-   way. */
-SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+/* What the bytes of a sampler would carry along by mistake is cleared in the copy: workspace, records, owner, a draft
+   under way. */
+static SAMPI_COLD samp_sampler *sampi_clone_bytes(const sampi_sampler *s)
 {
-    const sampi_sampler *s = (const sampi_sampler *)sampler;
-    if (!s) return NULL;
-    if (sampi_is_custom(s)) return sampi_clone_custom(s);
-    if (sampi_is_chain(s)) return sampi_clone_chain(s);
     size_t size = s->part[3] + sampi_round_up(s->part_size[3]);
     sampi_sampler *c = (sampi_sampler *)SAMP_MALLOC(size);
     if (!c) return NULL;
     memcpy(c, s, size); /* parts are offsets, so they are good in the copy too */
     c->base.ctx = c;
-    memset(&c->work, 0, sizeof c->work); /* it would be freed twice */
+    memset(&c->work, 0, sizeof c->work); /* it would be freed twice, */
+    memset(&c->past, 0, sizeof c->past); /* and so would these */
+    c->past.depth = s->past.depth;
     c->draft = NULL;
     c->owner = NULL;
     c->serial = sampi_next_serial();
     return &c->base;
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_clone(const samp_sampler *sampler)
+{
+    const sampi_sampler *s = (const sampi_sampler *)sampler;
+    if (!s) return NULL;
+    samp_sampler *copy = sampi_is_custom(s)  ? sampi_clone_custom(s)
+                         : sampi_is_chain(s) ? sampi_clone_chain(s)
+                                             : sampi_clone_bytes(s);
+    if (!copy || samp_status(copy, NULL) || sampi_past_copy((sampi_sampler *)copy, s)) return copy;
+    samp_free(copy);
+    return NULL;
 }
 
 /* Members' errors are found by looking, not copied: one that is removed takes its error along. */
@@ -7433,7 +7945,7 @@ SAMP_API samp_token samp_last(const samp_sampler *chain)
 }
 
 /* The new array is there before the old one goes, so want of memory changes nothing. Never NULL, even for n = 0: a
-   chain that has been made can rely on prev. Not an edit: no draw depends on prev. */
+   chain that has been made can rely on prev. An edit, though no draw depends on prev: records do. */
 SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
 {
     sampi_sampler *c = (sampi_sampler *)chain;
@@ -7442,6 +7954,7 @@ SAMP_API SAMPI_COLD int samp_set_n_prev(samp_sampler *chain, size_t n)
     samp_token *prev = (samp_token *)SAMP_MALLOC((n ? n : 1) * sizeof *prev);
     if (!prev) return SAMP_E_NOMEM;
     memset(prev, 0, (n ? n : 1) * sizeof *prev);
+    sampi_edited(c);
     SAMP_FREE(c->u.chain.prev);
     c->u.chain.prev = prev;
     c->u.chain.ring.cap = (uint32_t)n;
@@ -7476,6 +7989,7 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
    THE LIFE OF A ROW. It goes down this list, and back only by a copy of its record:
 
      dense     as it was given, in its dtype and with its mask; a token's id is its index       sampi_open_row
+               - or a copy of its logits, which is its own                                      sampi_flatten
                - a few elements have other values, kept aside ("changes")                       sampi_set_element
                - logits are elements times r                                                    sampi_scale_row
                - elements below a floor count as masked                                         sampi_raise_floor
@@ -7508,7 +8022,8 @@ SAMP_API void samp_perf_reset(samp_sampler *s)
                   tail_free         keys to sort, then weights; the sorted logits behind them
                   adaptive_p        the logits that it draws from
      candidate * the array, once the row has become one
-     logits   * those of an array (>>apply)
+     logits   * under MT19937 e^(l - max), and buckets of logits
+     own      * the logits of an array (>>apply), or of a row that is its own (sampi_flatten)
      scratch    folded line maxima (sampi_row_bound); a compact row's line maxima, which nobody reads
      sum        dist's sums of tiles */
 
@@ -7537,19 +8052,21 @@ struct sampi_row {
     size_t n;
     float r;          /* 1 in a compact row */
     bool divided;     /* MT19937: the logits are x / r */
+    bool is_own;      /* dense, and x are the workspace's logits: changed in place */
     bool by_order;    /* MT19937: dense, but the array would be in order; masked elements have been dropped from it */
     float top;        /* the maximum of x, changes aside */
     float floor;      /* dense only: what lies below counts as masked; -FLT_MAX if nothing does */
     size_t n_change;  /* dense only: elements of x that have another value, by id */
     samp_token token; /* what the last sampler selected */
     double (*expf)(const float *x, size_t n, float t, float max, float *e); /* MT19937: a kernel, or libm's own */
+    double sum;                /* MT19937, of an array: p is work->logits over this; 0: as it was */
     samp_token_data_array cur; /* MT19937: the candidates, once the row has become an array */
 };
 
 #define SAMPI_DECLINED 1 /* "not here": go on step by step */
 
-/* More changed elements than this go step by step. There are a few hundred at most in use; each is put in its place
-   among the others, and each is one more token that a bound has to allow for. */
+/* More changed elements than this make a row of its own (sampi_flatten). There are a few hundred at most in use; each
+   is put in its place among the others, and each is one more token that a bound has to allow for. */
 #define SAMPI_CHANGES 1024
 
 /* Rows up to this length are copied and summed exactly at once: that costs hardly more than an estimate. */
@@ -7724,7 +8241,7 @@ static void sampi_add_change(sampi_row *row, samp_token id, float x)
 /* May so many more elements be changed here? */
 static bool sampi_has_room(const sampi_row *row, size_t n)
 {
-    return sampi_is_compact(row) || row->n_change + n <= SAMPI_CHANGES;
+    return sampi_is_compact(row) || row->is_own || row->n_change + n <= SAMPI_CHANGES;
 }
 
 /* Give the element at place i (sampi_find_id) another value: beside a dense row, whose data is the caller's, or in a
@@ -7734,6 +8251,8 @@ static void sampi_set_element(sampi_row *row, size_t i, float x)
 {
     if (sampi_is_compact(row))
         row->work->x[i] = x;
+    else if (row->is_own)
+        row->work->own[i] = x;
     else
         sampi_add_change(row, (samp_token)i, x);
 }
@@ -7784,6 +8303,34 @@ static bool sampi_next_piece(sampi_pieces *it)
     if (at >= it->row->n) return false;
     sampi_piece_at(it, at);
     return true;
+}
+
+/* x [SAMPI_TILE] -> the logits of a dense row's elements; those below its floor are masked. The length is constant for
+   the compiler's vectors: what is behind a row's end is no matter. */
+static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
+{
+    const float floor = row->floor, r = row->r;
+    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (r == 1.0f) return;
+    size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
+    if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = sampi_logit_of(row, x[i]);
+    else if (row->divided)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] /= r;
+    else
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] *= r;
+}
+
+/* The logits of a dense row's tile at `at`: as they lie there, or in it->buf. */
+static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
+{
+    const sampi_row *row = it->row;
+    sampi_piece_at(it, at);
+    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
+    for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
+    sampi_scale_tile(row, it->buf);
+    return it->buf;
 }
 
 /* How many elements x lie in [floor, below). floor = -INFINITY: masked ones too, which the kernels also have behind the
@@ -8026,8 +8573,9 @@ static bool sampi_is_all_masked(const sampi_row *row)
 /* Make it a row again whose elements have been set, some of them masked or not. */
 static int sampi_end_changes(sampi_row *row, bool has_masked)
 {
-    if (!sampi_is_compact(row)) return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
-    if (has_masked) sampi_gather(row, -FLT_MAX);
+    if (!sampi_is_compact(row) && !row->is_own)
+        return has_masked && sampi_is_all_masked(row) ? SAMP_E_EMPTY : SAMP_OK;
+    if (has_masked && !row->is_own) sampi_gather(row, -FLT_MAX);
     return sampi_scan(row);
 }
 
@@ -8148,8 +8696,8 @@ static int sampi_range_of(sampi_row *row, sampi_range *range)
     return SAMP_OK;
 }
 
-/* The smallest and the largest integer that Z can be, and the mass that reaches this share of it. A double holds no
-   exact Z above 2^53, so an exact one has a place of its own. */
+/* Bounds of Z as integers, and of the mass that reaches a share of it. A double holds no exact Z above 2^53, so an
+   exact one has a place of its own. The cast rounds down, so the upper bound is one more. */
 static uint64_t sampi_z_lo(const sampi_range *range) { return range->is_exact ? range->z : (uint64_t)range->z_lo; }
 
 static uint64_t sampi_z_hi(const sampi_range *range)
@@ -8216,14 +8764,27 @@ static bool sampi_find_logit(const sampi_row *row, samp_token token, size_t *at,
     return !sampi_masked(*l);
 }
 
-/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
-   and one without room for so many changes, becomes compact; false: it may not, in llama.cpp's arithmetic. */
-static bool sampi_begin_patch(sampi_row *row, size_t n)
+/* A dense row becomes its own logits: dense as before, with r = 1 and without floor or changes. */
+static void sampi_flatten(sampi_row *row)
 {
-    if (row->r == 1.0f && !row->divided && sampi_has_room(row, n)) return true;
-    if (row->expf) return false;
-    sampi_compact(row);
-    return true;
+    float *x = row->work->own;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < row->n; at += SAMPI_TILE) {
+        size_t len = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
+        memmove(x + at, sampi_logits_at(&it, at, len), len * sizeof *x);
+    }
+    sampi_set_tokens(row, x, NULL, row->n);
+    row->is_own = true;
+    (void)sampi_scan(row);
+}
+
+/* A dense row's changes are elements: where logits are products, none may give the logit that is wanted. Such a row,
+   and one with so many changes that a copy costs less than putting them in order, becomes its own. */
+static void sampi_begin_patch(sampi_row *row, size_t n)
+{
+    if (!sampi_is_compact(row) && (row->r != 1.0f || n > SAMPI_CHANGES / 4 || !sampi_has_room(row, n)))
+        sampi_flatten(row);
 }
 
 static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
@@ -8232,7 +8793,7 @@ static int sampi_fast_logit_bias(sampi_row *row, sampi_sampler *s)
     size_t n = (size_t)s->u.bias.n, at;
     bool has_masked = false;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, bias[i].token, &at, &l)) continue;
         l = sampi_bias_change(l, bias[i].bias);
@@ -8249,7 +8810,7 @@ static int sampi_change_listed(sampi_row *row, const sampi_sampler *s, const sam
 {
     size_t at;
     float l;
-    if (!sampi_begin_patch(row, n)) return SAMPI_DECLINED;
+    sampi_begin_patch(row, n);
     for (size_t i = 0; i < n; i++)
         if (sampi_find_logit(row, list[i].token, &at, &l)) sampi_set_element(row, at, change(s, l, &list[i]));
     return sampi_end_changes(row, false);
@@ -8865,9 +9426,15 @@ static sampi_band sampi_typical_guess(const sampi_row *row, const sampi_typical 
 static bool sampi_typical_head(sampi_row *row, sampi_typical *typical)
 {
     sampi_range *range = &typical->range;
+    size_t many = 2 * typical->min_keep + 64;
+    float first = many < row->n / 16 ? sampi_logit_of(row, sampi_row_bound(row, many)) : -INFINITY;
     for (double reach = 1.0; reach <= 64.0; reach *= 2.0) {
         double mean = range->s_hi / range->z_lo;
         float low = sampi_float_up((double)range->max - (1.0 + reach) * mean - 1e-3);
+        if (typical->min_keep > 1 && low < first) { /* these may be enough, and far fewer */
+            low = first;
+            first = -INFINITY;
+        }
         sampi_band band = sampi_band_above(low);
         sampi_row head = *row;
         sampi_gather(&head, sampi_unscale(row, low));
@@ -9142,16 +9709,52 @@ static bool sampi_stays_near(float sum, double m, double w)
     return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
 }
 
+/* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
+   (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
+static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+{
+    const float half = sampi_half_ulp(from);
+    bool sure = true;
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    const four none = { 0.0f, 0.0f, 0.0f, 0.0f };
+    four up = none, size = none;
+    bits doubts = (bits)none;
+    for (; i + 4 <= n; i += 4) {
+        four v, d;
+        memcpy(&v, x + i, sizeof v);
+        d = (from + v) - from;
+        doubts |= (four)((bits)(v - d) & 0x7FFFFFFF) >= half + none;
+        up += d;
+        size += (four)((bits)d & 0x7FFFFFFF);
+    }
+    for (int k = 0; k < 4; k++) {
+        sure &= !doubts[k];
+        *sum += (double)up[k];
+        *way += (double)size[k];
+    }
+#endif
+    for (; i < n; i++) {
+        float d = (from + x[i]) - from;
+        sure &= fabsf(x[i] - d) < half;
+        *sum += (double)d;
+        *way += (double)fabsf(d);
+    }
+    return sure;
+}
+
 /* sum + x [0] + x [1] + ..., each sum rounded to float, as a loop gives it; x [n] has no masked one. While a running
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float sum)
+static float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
         double m = 0.0, w = 0.0;
-        if (k->rise(x + at, end - at, sum, &m, &w) == 0 && sampi_stays_near(sum, m, w))
+        if (sampi_rise(x + at, end - at, sum, &m, &w) && sampi_stays_near(sum, m, w))
             sum = (float)((double)sum + m);
         else
             for (size_t i = at; i < end; i++) sum += x[i];
@@ -9161,7 +9764,8 @@ static float sampi_add(const sampi_kernels *k, const float *x, size_t n, float s
 
 /* Do the kernels give libm's expf? They take it for e^x rounded, with an error well below SAMPI_EXPF_DOUBT; one that
    computes in float shows in a few of these numbers. Asked once for a workspace. */
-static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels *k)
+typedef double sampi_expf(const float *x, size_t n, float t, float max, float *e);
+static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernels *k)
 {
     float x[SAMPI_TILE], e[SAMPI_TILE + 32];
     for (int tile = 0; tile < 8 && work->libm == 0; tile++) {
@@ -9171,7 +9775,7 @@ static SAMPI_COLD bool sampi_libm_is_good(sampi_work *work, const sampi_kernels 
             if (e[i] != expf(x[i])) work->libm = -1;
     }
     if (work->libm == 0) work->libm = 1;
-    return work->libm > 0;
+    return work->libm > 0 ? k->expf : sampi_expf_scalar;
 }
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
@@ -9262,14 +9866,11 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* Where e^(l - max) of all tokens is kept: behind what sampi_gather needs of w, and a short array. */
-static float *sampi_llama_e(const sampi_row *row) { return (float *)(void *)row->work->w + row->n + 128; }
-
-/* Find it, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
 static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
-    float *e = sampi_llama_e(row);
+    float *e = row->work->logits;
     sampi_pieces it;
     for (sampi_start(&it, part); sampi_next_piece(&it);)
         for (size_t at = 0; at < it.n; at += SAMPI_TILE, tile++) {
@@ -9280,62 +9881,147 @@ static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, floa
     return sum;
 }
 
-/* A term half way between two sums goes to the even one: so the sum at its place in the order is needed. from: the sum
-   of the head, terms not below `last`; m: what e [n] adds if each goes as it would on `from`, `over` of it the head's.
-   Writes x and id. -> m as it is; NAN if there are too many of them. */
-static SAMPI_COLD double sampi_llama_settle(const sampi_row *row, const float *e, size_t n, float from, float last,
-                                            double m, double over)
+/* The terms of a tile, as libm makes them. */
+static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, size_t n, const sampi_climb *c,
+                                         float *e)
 {
-    const double half = (double)sampi_half_ulp(from);
-    double right = 0.0, w = 0.0;
-    float tie[8];
-    size_t ties = 0;
+    (void)part->expf(x, n, part->divided ? part->r : 1.0f, c->max, e);
     for (size_t i = 0; i < n; i++) {
-        float d = (from + e[i]) - from;
-        if (fabs((double)e[i] - (double)d) < half || e[i] > last) continue;
-        if (ties == 8 || e[i] == last) return NAN;
-        size_t j = ties++;
-        for (; j > 0 && tie[j - 1] < e[i]; j--) tie[j] = tie[j - 1];
-        tie[j] = e[i];
+        if (x[i] > c->most)
+            e[i] = 0.0f;
+        else if (c->sum > 0.0f)
+            e[i] = sampi_llama_share(e[i] / c->sum);
     }
-    for (size_t i = 0; i < ties; i++) {
-        double above = -over, d = (double)((from + tie[i]) - from);
-        size_t count = row->k->collect(e, NULL, 0, n, sampi_next_up(tie[i]), INFINITY, row->work->x, row->work->id);
-        (void)row->k->rise(row->work->x, count, from, &above, &w);
-        for (size_t j = i; j > 0 && tie[j - 1] == tie[i]; j--) above += d; /* as many are before it */
-        double before = (double)from + above + right;
-        right += ((double)((float)before + tie[i]) - before) - d;
-    }
-    return m + right;
 }
 
-/* The float sum of e [n], by descending logits, of which row->cur are the first. If none of the others takes it to
-   another exponent, these count alike in any order. false: one may. */
-static bool sampi_llama_total(const sampi_row *row, const float *e, size_t n, sampi_llama_sums *sums)
+/* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
+   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
+   way between two sums; false: that is not so. */
+static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
-    const sampi_kernels *k = row->k;
-    float x[SAMPI_TILE + 32], sum = 0.0f, last = 0.0f;
-    double m = 0.0, w = 0.0, over = 0.0;
-    for (size_t i = 0; i < row->cur.size; i++) sum += last = expf(row->cur.data[i].logit - sums->max);
-    size_t ties = k->rise(e, n, sum, &m, &w);
-    for (size_t at = 0, len; at < row->cur.size; at += len) {
-        len = sampi_copy_logits(&row->cur, at, x);
-        (void)row->expf(x, len, 1.0f, sums->max, x);
-        ties -= k->rise(x, len, sum, &over, &w);
+    const sampi_kernels *k = part->k;
+    float e[SAMPI_TILE + 32], from = *sum;
+    double all = 0.0;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        for (size_t at = 0, n; at < it.n; at += n) {
+            double m = 0.0, w = 0.0;
+            n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
+            bool sure = from > 1e-3f && !part->divided && k->climb(it.x + at, n, c, from, &m) == 0;
+            if (!sure || (in_order && !sampi_stays_near(from, m, m))) {
+                sampi_llama_terms(part, it.x + at, n, c, e);
+                if (in_order) {
+                    from = sampi_add(e, n, from);
+                    continue;
+                }
+                m = 0.0;
+                if (!sampi_rise(e, n, from, &m, &w)) return false;
+            }
+            all += m;
+            if (in_order)
+                from = (float)((double)from + m);
+            else if (all > (double)from)
+                return false;
+        }
+    *sum = in_order ? from : (float)((double)from + all);
+    return in_order || sampi_stays_near(from, all, all);
+}
+
+/* Descending; a shell sort, as these are few. */
+static SAMPI_COLD void sampi_sort_floats(float *x, size_t n)
+{
+    for (size_t gap = n / 2; gap > 0; gap /= 2)
+        for (size_t i = gap; i < n; i++) {
+            float v = x[i];
+            size_t j = i;
+            for (; j >= gap && x[j - gap] < v; j -= gap) x[j] = x[j - gap];
+            x[j] = v;
+        }
+}
+
+/* The terms of a part's elements from floor on by descending logits, from 0. They are dealt out to buckets, where
+   `logits` is: as a rule those of some buckets together count alike in any order, else they are sorted. Uses x and id
+   up, and scratch. */
+static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const sampi_climb *c, float floor)
+{
+    sampi_work *work = part->work;
+    uint32_t *end = (uint32_t *)(void *)work->scratch;
+    const size_t last = sampi_n_lines(part->n);
+    const float range = c->max - floor < 60.0f ? c->max - floor : 60.0f, scale = (float)last / range;
+    float *x = work->x, *y = work->logits, sum = 0.0f;
+    sampi_row some = *part;
+    sampi_pieces it;
+    size_t n = 0;
+    for (sampi_start(&it, part); sampi_next_piece(&it);)
+        n += part->k->collect(it.x, NULL, 0, it.n, floor, INFINITY, x + n, work->id + n);
+    memset(end, 0, (last + 2) * sizeof *end);
+    for (size_t i = 0; i < n; i++) {
+        float at = (c->max - x[i]) * scale;
+        work->id[i] = at < (float)last ? (int32_t)at : (int32_t)last;
+        end[work->id[i] + 1]++;
     }
-    m -= over;
-    if (ties) m = sampi_llama_settle(row, e, n, sum, last, m, over);
-    sums->sum = (float)((double)sum + m);
-    return sampi_stays_near(sum, m, m);
+    for (size_t i = 1; i <= last; i++) end[i] += end[i - 1];
+    for (size_t i = 0; i < n; i++) y[end[work->id[i]]++] = x[i];
+    for (size_t i = 0, at = 0; i <= last; i++) {
+        size_t len = end[i] - at;
+        float to = sum;
+        if (len < 64 && i < last) continue;
+        sampi_set_tokens(&some, y + at, NULL, len);
+        if (!sampi_llama_climb(&some, c, false, &to)) {
+            sampi_sort_floats(y + at, len);
+            to = sum;
+            (void)sampi_llama_climb(&some, c, true, &to);
+        }
+        sum = to;
+        at += len;
+    }
+    return sum;
+}
+
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
+static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+{
+    float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
+    c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
+    if (sampi_llama_climb(part, &c, false, &sum)) return sum;
+    c.most = INFINITY;
+    if (!(floor > c.max - 60.0f)) floor = -FLT_MAX;
+    return sampi_llama_climb_down(part, &c, floor); /* what is below is too little for any sum */
+}
+
+/* That of e^(l - max). */
+static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+{
+    sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
+    float head = 0.0f;
+    for (size_t i = 0; i < row->cur.size; i++) head += expf(row->cur.data[i].logit - sums->max);
+    sums->sum = sampi_llama_sum_sorted(row, part, c, head);
 }
 
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
+/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
+static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+{
+    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    sampi_llama_head(row, 512);
+    if (row->cur.size > row->n / 4) return false;
+    sums->max = row->cur.data[0].logit;
+    sampi_llama_total(row, row, sums);
+    return true;
+}
+
 /* ---- its samplers ---- */
 
+/* All of them: only in another order. */
 static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
 {
+    if ((size_t)s->u.top_k.k >= row->n && !row->divided && sampi_is_full(row)) {
+        row->by_order = true;
+        return SAMP_OK;
+    }
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
@@ -9344,7 +10030,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
     sampi_gather(&head, sampi_unscale(row, floor));
-    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, false);
+    if (head.n >= sampi_min_keep(s)) return sampi_end_row(row, &head, row->by_order);
     return sampi_llama_keep_first(row, sampi_min_keep(s));
 }
 
@@ -9352,8 +10038,11 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
-    (void)sampi_llama_exps(row, row, sums.max);
-    sums.sum = sampi_add(row->k, sampi_llama_e(row), row->n, 0.0f);
+    sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
+    if (!row->by_order)
+        (void)sampi_llama_climb(row, &c, true, &sums.sum);
+    else if (!sampi_llama_sorted_sums(row, &sums))
+        return SAMPI_DECLINED;
     for (size_t want = 128;; want = want < row->n / 64 ? want * 8 : row->n) {
         sampi_llama_head(row, want);
         samp_token_data_array *cur = &row->cur;
@@ -9405,11 +10094,15 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
         for (sampi_start(&it, row); sampi_next_piece(&it);)
             for (size_t at = 0, n; at < it.n; at += SAMPI_TILE) {
                 n = it.n - at < SAMPI_TILE ? it.n - at : SAMPI_TILE;
-                n = row->k->collect(it.x + at, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                const float *unmasked = it.x + at;
+                if (row->k->count(unmasked, n, -FLT_MAX) < n) {
+                    n = row->k->collect(unmasked, NULL, 0, n, -FLT_MAX, INFINITY, x, id);
+                    unmasked = x;
+                }
                 if (pass)
-                    squares = sampi_llama_squares(x, n, mean, squares);
+                    squares = sampi_llama_squares(unmasked, n, mean, squares);
                 else
-                    sum = sampi_add(row->k, x, n, sum), count += (float)n;
+                    sum = sampi_add(unmasked, n, sum), count += (float)n;
             }
         mean = sum / count;
     }
@@ -9419,25 +10112,12 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
-{
-    if (!sampi_is_full(row)) return false;
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        if (row->cur.size > row->n / 4) return false;
-        sums->max = row->cur.data[0].logit;
-        (void)sampi_llama_exps(row, row, sums->max);
-        if (sampi_llama_total(row, sampi_llama_e(row), row->n, sums)) return true;
-    }
-    return false;
-}
-
 /* What is dropped is masked in the row, which counts as sorted from now on. */
 static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
+    if (row->array) return SAMPI_DECLINED; /* all of it is shown in order */
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
@@ -9455,7 +10135,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
-    const float *e = sampi_llama_e(row);
+    const float *e = row->work->logits;
     double want = u * sum, off = sum * doubt, run = 0.0, before = 0.0;
     size_t at = 0;
     if (!row->by_order) {
@@ -9529,78 +10209,85 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* The entropy of a row whose head is in row->cur, with p, and in order: that is summed as it stands. The shares of
-   what follows count alike in any order, as in sampi_llama_total; those too small to count are not computed. NAN: it
-   is not known. */
-static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+/* dist, the last of a chain, over an array: p stays as it is. */
+static void sampi_llama_dist_array(sampi_row *row, double u)
 {
-    const samp_token_data_array *cur = &row->cur;
-    const float *e = sampi_llama_e(row), entropy = sampi_llama_entropy(cur), least = entropy > 0.25f ? 1e-10f : 0.0f;
-    float x[SAMPI_TILE];
-    double m = 0.0, w = 0.0, over = 0.0;
-    size_t ties = 0, n;
-    for (size_t at = 0; at < row->n; at += n) {
-        n = row->n - at < SAMPI_TILE ? row->n - at : SAMPI_TILE;
-        for (size_t i = 0; i < n; i++) {
-            float p = e[at + i] / sums->sum;
-            x[i] = p < least ? 0.0f : sampi_llama_share(p);
-        }
-        ties += row->k->rise(x, n, entropy, &m, &w);
+    samp_token_data_array *cur = &row->cur;
+    sampi_row all = *row;
+    size_t i;
+    for (size_t at = 0; at < cur->size; at += SAMPI_TILE) (void)sampi_copy_logits(cur, at, row->work->x + at);
+    sampi_set_tokens(&all, row->work->x, NULL, cur->size);
+    all.by_order = false;
+    (void)sampi_scan(&all);
+    bool found = sampi_llama_guess(&all, all.top, u, &i);
+    if (!found) {
+        double sum = sampi_llama_exps(&all, &all, all.top);
+        found = sampi_llama_find(&all, sum, u, (double)cur->size * SAMPI_SUM_DOUBT, &i);
     }
-    for (size_t i = 0; i < cur->size; i++) {
-        x[0] = cur->data[i].p < least ? 0.0f : sampi_llama_share(cur->data[i].p);
-        ties -= sampi_rise_scalar(x, 1, entropy, &over, &w);
-    }
-    return ties == 0 && sampi_stays_near(entropy, m - over, m - over) ? (float)((double)entropy + (m - over)) : NAN;
+    if (found)
+        cur->selected = (int64_t)i;
+    else
+        sampi_llama_choose(cur, u);
 }
 
-/* All of a row without masked tokens: sorted by logit, then by score; equal scores stay in order. */
-static SAMPI_COLD int sampi_llama_typical_of_all(sampi_row *row, sampi_sampler *s)
+/* The entropy of a row whose head is in row->cur, with p, and in order. */
+static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
-    sampi_row by_score = *row;
+    sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
+    return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
+}
+
+/* From the tokens of a row from floor on, none of them masked. false: those below may be among the kept too. */
+static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                float entropy, float floor)
+{
     samp_token_data_array *cur = &row->cur;
-    float *x = row->work->x;
-    int32_t *id = row->work->id;
-    if (!sampi_is_full(row)) return SAMPI_DECLINED;
-    sampi_llama_array(row, true);
-    sampi_llama_sums sums = sampi_llama_softmax(cur, true);
-    float entropy = sampi_llama_entropy(cur);
-    for (size_t i = 0; i < row->n; i++) {
-        id[i] = cur->data[i].id;
-        x[i] = -sampi_llama_score(cur->data[i].p, entropy);
-    }
-    sampi_set_tokens(&by_score, x, id, row->n);
-    *cur = sampi_sorted_array(&by_score);
-    for (size_t i = 0; i < row->n; i++) {
-        samp_token_data *d = &cur->data[i];
-        d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)) + 0.0f;
-        d->p = sampi_llama_p(&sums, d->logit);
+    const float *e = row->work->logits;
+    sampi_row part = *row;
+    bool as_given = row->x && row->n_change == 0;
+    (void)sampi_llama_exps(row, row, sums->max);
+    sampi_gather(&part, floor);
+    for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
+    *cur = sampi_sorted_array(&part);
+    for (size_t i = 0, end = 0; i < part.n; i = end) {
+        const float score = cur->data[i].logit;
+        for (; end < part.n && cur->data[end].logit == score; end++) {
+            samp_token_data *d = &cur->data[end];
+            d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
+            d->p = e[d->id] / sums->sum;
+        }
+        sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    return SAMP_OK;
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
+    return part.n == row->n ||
+           (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
-   entropy, less typical too. */
+   entropy, less typical too. If that is not enough, from more tokens, or all. */
 static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return sampi_llama_typical_of_all(row, s);
-    for (size_t want = 512; want <= row->n / 16; want *= 8) {
-        sampi_llama_head(row, want);
-        size_t size = cur->size;
-        if (size > row->n / 4) break;
-        for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
-        float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
-        if (!(entropy >= 0.0f && last > 0.0f && -logf(last) > entropy)) continue;
+    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    size_t size = cur->size;
+    for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
+    float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
+    if (last > 0.0f && -logf(last) > entropy) {
         sampi_llama_sort_by_score(cur, &sums, entropy);
         sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
         float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
         if (cur->size < size && score < sampi_llama_score(last, entropy) - 1e-5f) return SAMP_OK;
     }
-    return sampi_llama_typical_of_all(row, s);
+    float floor = sums.max + logf(sums.sum) - entropy - 4.0f;
+    size_t many = 2 * s->u.cut.min_keep;
+    float low = many > size && many < row->n ? sampi_row_bound(row, many) : floor;
+    if (low < floor) floor = low;
+    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
+        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    return SAMP_OK;
 }
 
 /* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
@@ -9638,12 +10325,12 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
 static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
-    float max = sampi_row_max(row), *e = sampi_llama_e(row);
+    float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
     size_t i;
     if (row->n < 2) return SAMPI_DECLINED;
     double total = sampi_llama_exps(row, row, max);
-    sampi_llama_sums sums = { max, sampi_add(row->k, e, row->n, 0.0f) };
+    sampi_llama_sums sums = { max, sampi_add(e, row->n, 0.0f) };
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
@@ -9651,10 +10338,11 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
-        sampi_set_tokens(&adapted, e, NULL, row->n);
+        memcpy(row->work->x, e, row->n * sizeof *e);
+        sampi_set_tokens(&adapted, row->work->x, NULL, row->n);
         (void)sampi_scan(&adapted);
         total = sampi_llama_exps(row, &adapted, adapted.top);
-        sum = sampi_add(row->k, e, row->n, 0.0f);
+        sum = sampi_add(e, row->n, 0.0f);
     }
     double u = sampi_mt_double(sampi_mt_of(s));
     if (!sampi_llama_find(row, total, u, 1.0 / (1 << 22), &i)) {
@@ -9662,11 +10350,13 @@ static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
         i = sampi_llama_discrete_of(e, row->n, sum, u);
     }
     float l = sampi_logit_of(row, sampi_present(row, i));
-    if (sampi_masked(l)) return SAMP_E_EMPTY;
+    if (sampi_masked(l)) return row->array ? SAMPI_DECLINED : (int)SAMP_E_EMPTY;
     row->token = (samp_token)i;
+    row->sum = (double)sum;
     if (adapts) {
-        s->now.pending = row->token;
+        s->now.pending = row->array ? row->array->data[i].id : row->token;
         s->now.pending_p = sampi_llama_p(&sums, l);
+        if (row->array) sampi_set_tokens(row, row->work->x, NULL, row->n); /* samp_apply shows it */
     }
     return SAMP_OK;
 }
@@ -9720,17 +10410,21 @@ static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
         row->cur.size = keep;
         (void)sampi_llama_mirostat_select(s, &row->cur);
         row->token = row->cur.data[row->cur.selected].id;
-        row->cur.data = NULL;
+        if (!row->array) row->cur.data = NULL;
         return SAMP_OK;
     }
+    if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
     if (!v1)
         sampi_gather(&part, sampi_llama_floor(row, s, &sums));
     else
         sampi_keep_first(&part, keep < row->n ? keep : row->n);
     double total = sampi_llama_exps(row, &part, sums.max);
-    size_t n = part.n;
+    float *e = row->work->logits; /* gathering the head takes the part's place */
+    memcpy(e, part.x, part.n * sizeof *e);
+    sampi_set_tokens(&part, e, NULL, part.n);
     sampi_llama_head(row, 512);
-    if (row->cur.size > n || !sampi_llama_total(row, sampi_llama_e(row), n, &sums)) return SAMPI_DECLINED;
+    if (row->cur.size > part.n) return SAMPI_DECLINED;
+    sampi_llama_total(row, &part, &sums);
     return sampi_llama_mirostat_draw(row, s, &sums, total);
 }
 
@@ -9954,14 +10648,33 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
     if (!traits->fast_llama || (traits->flags & SAMPI_SELECTS && !last)) return SAMPI_DECLINED;
-    if (row->floor > -FLT_MAX && !(traits->flags & SAMPI_TAKES_FLOOR) && member->kind != SAMPI_MIN_P)
-        return SAMPI_DECLINED;
-    if (row->by_order && member->kind != SAMPI_DIST && traits->fast_llama != sampi_fast_llama_temp)
-        return SAMPI_DECLINED;
+    const unsigned scaled = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_GREEDY |
+                            1u << SAMPI_DIST | 1u << SAMPI_ADAPTIVE_P;
+    const unsigned by_order = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P | 1u << SAMPI_TYPICAL |
+                              1u << SAMPI_TEMP | 1u << SAMPI_TEMP_EXT | 1u << SAMPI_GREEDY | 1u << SAMPI_DIST |
+                              1u << SAMPI_MIROSTAT | 1u << SAMPI_MIROSTAT_V2;
+    const uint32_t kind = 1u << member->kind;
+    bool takes_floor = traits->flags & SAMPI_TAKES_FLOOR || member->kind == SAMPI_MIN_P;
+    if (row->by_order && (!(by_order & kind) || (row->divided && member->kind != SAMPI_DIST))) return SAMPI_DECLINED;
+    if ((row->divided && !(scaled & kind)) || (row->floor > -FLT_MAX && !takes_floor)) sampi_flatten(row);
     if (sampi_has_mt(member)) before = *sampi_mt_of(member);
     int status = traits->fast_llama(row, member);
     if (status == SAMPI_DECLINED && sampi_has_mt(member)) *sampi_mt_of(member) = before;
     return status;
+}
+
+/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
+static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
+{
+    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
+    bool is_cut = false;
+    for (int i = 0; i < plan->n_members; i++) {
+        if (plan->member[i]->off) continue;
+        if (sampi_is_custom(plan->member[i])) return is_cut;
+        is_cut |= cuts >> plan->member[i]->kind & 1;
+        if (!is_cut) return false;
+    }
+    return false;
 }
 
 /* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
@@ -9971,7 +10684,7 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
     int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
     if (status) return status;
-    row->expf = sampi_libm_is_good(row->work, row->k) ? row->k->expf : sampi_expf_scalar;
+    row->expf = sampi_expf_of(row->work, row->k);
     sampi_save_state(s);
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off) member[n++] = plan->member[j];
@@ -9987,7 +10700,14 @@ static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_
     }
     errno = before; /* libm's functions set it on underflow */
     if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data) {
+    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
+        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
+        if (!status) status = sampi_check(&row->cur);
+        if (!status) {
+            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+            status = sampi_accept_selected(job, &row->cur, token);
+        }
+    } else if (!status && row->cur.data) {
         status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
     } else if (!status) {
         *token = row->token;
@@ -10006,7 +10726,8 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole ? sampi_draw_llama(job, &plan, &row, token) : (int)SAMPI_DECLINED;
+        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
+                                                          : (int)SAMPI_DECLINED;
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;
@@ -10059,7 +10780,8 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(n) + 64) * sizeof(float));
     size_t sum = sampi_lay(&size, sampi_n_tiles(n) * sizeof(uint64_t));
     size_t change = sampi_lay(&size, SAMPI_CHANGES * sizeof(sampi_change));
-    size_t logits = sampi_lay(&size, n * sizeof(float));
+    size_t logits = sampi_lay(&size, (n + 32) * sizeof(float));
+    size_t own = sampi_lay(&size, (n + SAMPI_TILE) * sizeof(float));
     char *block = (char *)SAMP_MALLOC(size + 64);
     if (!block) return SAMP_E_NOMEM;
     char *base = block + (64 - (uintptr_t)block % 64) % 64;
@@ -10075,6 +10797,7 @@ static SAMPI_COLD int sampi_reserve(sampi_work *work, size_t n, bool with_array)
     work->sum = (uint64_t *)(void *)(base + sum);
     work->change = (sampi_change *)(void *)(base + change);
     work->logits = (float *)(void *)(base + logits);
+    work->own = (float *)(void *)(base + own);
     return SAMP_OK;
 }
 
@@ -10090,10 +10813,13 @@ SAMP_API int samp_reserve(samp_sampler *s, size_t n_vocab)
 {
     if (!s) return SAMP_E_NULL;
     if (n_vocab > SAMP_MAX_VOCAB) return SAMP_E_RANGE;
+    if (!((sampi_sampler *)s)->status && !sampi_past_ready((sampi_sampler *)s)) return SAMP_E_NOMEM;
     return sampi_reserve(&((sampi_sampler *)s)->work, n_vocab, sampi_has_custom((const sampi_sampler *)s));
 }
 
-/* The definition of a token: the array of all candidates, through the samplers one by one. */
+/* The definition of a token: the array of all candidates, through the samplers one by one: s is the only member of
+   the list that runs, and no sampler of any kind (ordinal) has gone before it. What ran of the fast path is as if it
+   had not. */
 static int sampi_draw_by_steps(const sampi_job *job, samp_token *token)
 {
     const uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
@@ -10138,7 +10864,7 @@ static samp_token sampi_sample(const sampi_job *job)
 #ifdef SAMP_CLOCK
     uint64_t start = SAMP_CLOCK();
 #endif
-    sampi_edited(s);
+    sampi_moves(s);
     samp_token token = sampi_draw_any(job);
     if (token >= 0 && job->logprobs) sampi_raw_logprobs(job, token);
     if (token >= 0) s->perf.n_sample++;
@@ -10191,6 +10917,8 @@ SAMP_API samp_token samp_draw(samp_sampler *s, const float *logits, size_t n_voc
        afterwards the row's tokens are all that are left;
      - p is that of the array. Who would write another one closes the view, unless a later one overwrites that;
      - the candidates' order is the array's, or, if the view `sorts`, that of its `order`.
+   Under MT19937 the row is one of "in llama.cpp's arithmetic"; what is left of it as an array takes the array's place,
+   and what is declined there begins, if its steps do, with sorting all candidates, by a radix sort.
    The only sampler that fails here is one that masks the last token: what its steps leave is written, and the next one
    finds it. */
 
@@ -10200,7 +10928,7 @@ typedef struct sampi_view {
     sampi_row row;
     samp_token_data_array *cur;
     sampi_sampler *outer; /* what samp_apply was called on: has the position */
-    sampi_work *work;
+    sampi_work *work, own;
     samp_perf_data perf; /* samp_apply counts nothing */
     sampi_order order;
     bool is_open, drops, sorts;
@@ -10208,7 +10936,7 @@ typedef struct sampi_view {
 } sampi_view;
 
 /* Check the array and split its logits off. SAMPI_DECLINED: it is none for a view, and may be a bad one. */
-static SAMPI_COLD int sampi_open_view(sampi_view *view)
+static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 {
     const samp_token_data *d = view->cur->data;
     sampi_work *work = view->work;
@@ -10216,15 +10944,18 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view)
     size_t n = view->cur->size;
     if (n <= SAMPI_FEW || n > SAMP_MAX_VOCAB || view->cur->sorted || sampi_reserve(work, n, false))
         return SAMPI_DECLINED;
+    view->own = *work;
+    view->own.candidate = (samp_token_data *)(void *)work->w; /* d may be the other one */
     memset(row, 0, sizeof *row);
     row->k = sampi_use();
-    row->work = work;
+    row->work = &view->own;
     row->perf = &view->perf;
     row->array = view->cur;
+    row->expf = is_llama ? sampi_expf_of(work, row->k) : NULL;
     row->top = -INFINITY;
-    sampi_set_tokens(row, work->logits, NULL, n);
+    sampi_set_tokens(row, work->own, NULL, n);
     for (size_t at = 0, len; at < n; at += len) {
-        float *x = work->logits + at;
+        float *x = work->own + at;
         len = n - at < SAMPI_SMALL ? n - at : SAMPI_SMALL; /* what stays in the nearest cache */
         if (!row->k->split(d + at, len, x) || (at && d[at].id <= d[at - 1].id)) return SAMPI_DECLINED;
         float top = row->k->maxima(x, SAMP_F32, NULL, len, work->line + at / SAMPI_LINE);
@@ -10263,45 +10994,52 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
+/* p [SAMPI_TILE] /= sum */
+static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
+{
+    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
+}
+
+static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float both[2] = { l[i], p ? p[i] : d[i].p };
+        memcpy(&d[i].logit, both, sizeof both); /* one store */
+    }
+}
+
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
-    if (!sampi_is_compact(row)) {
-        sampi_piece_at(it, at);
-        if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
-        if (row->k->count(it->x, len, row->floor) == len)
-            row->k->scale(it->x, len, row->r, it->buf);
-        else
-            for (size_t i = 0; i < len; i++)
-                it->buf[i] = it->x[i] < row->floor ? -INFINITY : sampi_logit_of(row, it->x[i]);
-        return it->buf;
-    }
+    if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
     for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
-/* The n candidates that are left, by id, each with its logit, and p from these sums; NULL: as it was. */
-static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+/* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
+static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        for (size_t i = 0; i < len; i++) {
-            d[at + i].logit = l[i];
-            if (sums) d[at + i].p = p[i];
+        if (row->sum > 0.0) {
+            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
+            sampi_llama_quotients(p, row->sum);
         }
+        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
     }
 }
 
@@ -10319,7 +11057,8 @@ static SAMPI_COLD void sampi_close_view(sampi_view *view, const sampi_sums *sums
         sampi_compact(row);
         n = row->n;
     }
-    if (view->drops || sums || row->r != 1.0f || row->floor > -FLT_MAX || row->x != row->work->logits)
+    if (view->drops || sums || row->sum > 0.0 || row->r != 1.0f || row->floor > -FLT_MAX || row->is_own ||
+        row->x != row->work->own)
         sampi_write_view(view, n, sums);
     else
         for (size_t c = 0; c < row->n_change; c++) d[row->work->change[c].id].logit = row->work->change[c].x;
@@ -10361,7 +11100,9 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
 {
     const sampi_row *row = &view->row;
     bool has_floor = row->floor > -FLT_MAX, is_compact = sampi_is_compact(row);
-    if (s->rng != SAMP_RNG_PHILOX) return false;
+    if ((row->expf != NULL) != (s->rng == SAMP_RNG_MT19937)) return false;
+    if (row->expf) /* of one in order dist sums in that order, and temp keeps it */
+        return !row->by_order || (s->kind != SAMPI_DIST && s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT);
     switch (s->kind) {
         case SAMPI_LOGIT_BIAS:
         case SAMPI_TOP_N_SIGMA: return !view->drops; /* they mask, and what is masked stays */
@@ -10446,17 +11187,102 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     return SAMP_OK;
 }
 
+/* ---- in llama.cpp's arithmetic ---- */
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
+   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
+static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+{
+    uint64_t exponent = sampi_bits(sum) >> 52;
+    if (sampi_bits(sum + part) >> 52 == exponent &&
+        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
+        return sum + part;
+    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    return sum;
+}
+
+/* sampi_llama_choose, of a row: the sums are those of its loops. */
+static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
+{
+    sampi_row *row = &view->row;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    float max = sampi_row_max(row), *e = row->work->logits;
+    size_t n = view->cur->size, next = 0, i = 0;
+    sampi_pieces it;
+    sampi_start(&it, row);
+    for (size_t at = 0; at < n; at += SAMPI_TILE) {
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
+        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+    }
+    row->sum = sum;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= u * sum) break;
+    }
+    row->token = (samp_token)i;
+}
+
+/* What is left, indices in place of ids, takes the array's place. */
+static SAMPI_COLD void sampi_view_keep(sampi_view *view, bool keeps_p)
+{
+    sampi_row *row = &view->row;
+    samp_token_data_array *cur = view->cur;
+    for (size_t i = 0; i < row->cur.size; i++) {
+        samp_token_data *d = &row->cur.data[i];
+        const samp_token_data *old = &cur->data[d->id];
+        if (d->logit == 0.0f) d->logit = sampi_logit_of(row, sampi_present(row, (size_t)d->id)); /* of this sign */
+        if (keeps_p) d->p = old->p;
+        d->id = old->id;
+    }
+    memcpy(cur->data, row->cur.data, row->cur.size * sizeof *cur->data);
+    cur->size = row->cur.size;
+    cur->sorted = row->cur.sorted;
+    if (row->cur.selected >= 0) cur->selected = row->cur.selected;
+    view->is_open = false;
+}
+
+/* sampi_view_step under MT19937. What declines is sorted here, if that is what it begins with. */
+static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
+{
+    const unsigned flags = sampi_traits_of(s->kind)->flags;
+    sampi_row *row = &view->row;
+    int before = errno, status = SAMP_OK;
+    row->token = -1;
+    if (s->kind == SAMPI_DIST)
+        sampi_view_dist(view, s);
+    else
+        status = sampi_run_llama(row, s, true);
+    errno = before;
+    if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
+        sampi_close_view(view, NULL, -1);
+        sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
+        view->cur->sorted = true;
+    }
+    if (status) return status;
+    view->sorts = row->by_order;
+    view->ordinal[s->kind]++;
+    if (row->cur.data)
+        sampi_view_keep(view, flags & SAMPI_KEEPS_P);
+    else if (row->token >= 0)
+        sampi_close_view(view, NULL, row->token);
+    return SAMP_OK;
+}
+
 /* One sampler that is no chain and not a user's, through a view or step by step. */
 static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
 {
     const uint64_t position = view->outer->position;
     int status = SAMP_OK;
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
-    if (!view->is_open) status = s->rng == SAMP_RNG_PHILOX ? sampi_open_view(view) : (int)SAMPI_DECLINED;
+    bool is_llama = s->rng == SAMP_RNG_MT19937;
+    if (!view->is_open) status = sampi_open_view(view, is_llama);
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
-    if (!(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS)) view->cur->selected = -1; /* as in sampi_run */
-    status = sampi_view_step(view, s);
+    if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
+        view->cur->selected = -1; /* as in sampi_run */
+    status = is_llama ? sampi_view_llama(view, s) : sampi_view_step(view, s);
     if (status) sampi_close_view(view, NULL, -1);
     return status == SAMPI_DECLINED ? sampi_run(s, view->cur, position, view->ordinal) : (int)SAMP_OK;
 }
@@ -10508,16 +11334,15 @@ static SAMPI_COLD bool sampi_has_short_steps(const sampi_sampler *s, const samp_
 SAMP_API SAMPI_COLD int samp_apply(samp_sampler *sampler, samp_token_data_array *cur)
 {
     sampi_sampler *s = (sampi_sampler *)sampler;
-    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW || s->rng != SAMP_RNG_PHILOX)
-        return sampi_apply_steps(s, cur);
+    if (!s || !cur || !cur->data || cur->size <= SAMPI_FEW) return sampi_apply_steps(s, cur);
     int status = samp_status(sampler, NULL);
     if (status) return status;
     sampi_view view = sampi_make_view(s, &s->work, cur);
     bool is_short = cur->size <= SAMP_MAX_VOCAB && sampi_has_short_steps(s, cur);
-    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view);
+    status = is_short ? (int)SAMPI_DECLINED : sampi_open_view(&view, s->rng == SAMP_RNG_MT19937);
     if (status == SAMPI_DECLINED) status = sampi_check(cur);
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     sampi_save_state(s);
     status = is_short ? sampi_run_checked(s, cur, s->position, view.ordinal) : sampi_view_walk(&view, s);
     if (!status) sampi_close_view(&view, NULL, -1);
@@ -10661,7 +11486,7 @@ static bool sampi_bad_logprobs(const samp_logprob_set *set)
     return set->n_top < 0 || set->n_top > SAMP_MAX_TOP_LOGPROBS;
 }
 
-/* Does it want tokens, but has no list to write them to? */
+/* Does the set want tokens, but has no list to write them to? Then SAMP_E_NULL, before the samplers move on. */
 static bool sampi_no_room_for_logprobs(const samp_logprob_set *set) { return set->n_top && !set->top_logprobs; }
 
 /* One row, in any thread's workspace: samp_sample with the batch's dtype, mask and log-probabilities. Changes the
@@ -10742,6 +11567,8 @@ SAMP_API int samp_sample_batch(samp_sampler *const *rows, const samp_logits *log
 #ifdef _OPENMP
     if (n > 1) {
         long long n_rows = (long long)logits->n_rows;
+        for (long long r = 0; r < n_rows; r++) /* no thread is to allocate */
+            if (samp_status(rows[r], NULL) == SAMP_OK) sampi_past_ready((sampi_sampler *)rows[r]);
 #pragma omp parallel for num_threads(n) schedule(dynamic, 1)
         for (long long r = 0; r < n_rows; r++)
             out[r] = sampi_batch_row(rows, logits, (size_t)r, work[omp_get_thread_num()]);
@@ -10904,8 +11731,7 @@ static SAMPI_COLD void sampi_io_ring(sampi_io *io, sampi_ring *r, samp_token *to
     r->head = n < r->cap ? n : 0;
 }
 
-/* More than any generation draws. An error after a draw goes through all of them again (sampi_restore_state), seconds
-   for so many: forged bytes must not make that years. */
+/* More than any generation draws: bytes that say so are no state. */
 #define SAMPI_MAX_DRAWN ((uint64_t)1 << 32)
 
 /* How many outputs were drawn (that tells which is next), and the state they come from. It makes new ones 624 at a
@@ -11090,28 +11916,31 @@ SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size
    The hooks of a kind are told by place, not by name: C++11 has no designated initialisers. */
 
 /* clang-format off */
-/*                                               prepare  build  settings  accept  reset  state  take_over */
-static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL };
+/*                                               prepare  build  settings  accept  reset  state  take_over  past */
+static const sampi_hooks SAMPI_NO_HOOKS = { NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_LOGIT_BIAS_HOOKS = {
-    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL
+    sampi_logit_bias_prepare, sampi_logit_bias_build, sampi_logit_bias_settings, NULL, NULL, NULL, NULL, NULL
 };
 static const sampi_hooks SAMPI_PENALTIES_HOOKS = {
     sampi_penalties_prepare, NULL, NULL,
-    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over
+    sampi_penalties_accept, sampi_penalties_reset, sampi_penalties_state, sampi_penalties_take_over,
+    sampi_penalties_past
 };
 static const sampi_hooks SAMPI_DRY_HOOKS = {
     sampi_dry_prepare, sampi_dry_build, sampi_dry_settings,
-    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over
+    sampi_dry_accept, sampi_dry_reset, sampi_dry_state, sampi_dry_take_over, sampi_dry_past
 };
+static const sampi_hooks SAMPI_INFILL_HOOKS = { sampi_infill_prepare, NULL, NULL, NULL, NULL, NULL, NULL, NULL };
 static const sampi_hooks SAMPI_MIROSTAT_HOOKS = {
-    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over
+    NULL, NULL, NULL, NULL, sampi_mirostat_reset, sampi_mirostat_state, sampi_mirostat_take_over, sampi_mirostat_past
 };
 static const sampi_hooks SAMPI_ADAPTIVE_P_HOOKS = {
     NULL, NULL, NULL,
-    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over
+    sampi_adaptive_p_accept, sampi_adaptive_p_reset, sampi_adaptive_p_state, sampi_adaptive_p_take_over,
+    sampi_adaptive_p_past
 };
 static const sampi_hooks SAMPI_CHAIN_HOOKS = {
-    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL
+    NULL, NULL, sampi_chain_settings, NULL, NULL, sampi_chain_state, NULL, sampi_chain_past
 };
 /* clang-format on */
 
@@ -11530,8 +12359,8 @@ SAMP_API int samp_random_sample_run(const samp_random_sample *op, void *workspac
    The one thing to know: a position is what a cell's keys should be turned to, pos - delta is what they are turned
    to. So any number of moves costs one rotation in the end.
 
-   It calls the core for f16 (sampi_f32_to_f16, sampi_f16_to_f32), sampi_pow, sampi_round, sampi_round_up and
-   sampi_checksum only. */
+   It calls the core for arithmetic only: f16 (sampi_f32_to_f16, sampi_f16_to_f32), SAMPI_FMA, sampi_pow, sampi_round,
+   sampi_round_up, sampi_empty_bits, and for its bytes sampi_little and sampi_checksum. */
 #ifdef SAMPLING_KV_DECLARED
 
 /* The keys or the values of a layer: element i of a cell is at data + cell * stride + i * step, in bytes. With this a
@@ -12386,7 +13215,7 @@ static void sampi_kv_little(const sampi_kv_rows *rows, size_t cell)
 }
 
 /* The same rows as a state has them, at data: cells one behind the other, never transposed; so a state fits caches
-   of both layouts, and sampi_kv_copy does for saving and loading. */
+   of both layouts, and sampi_kv_copy is enough for saving and for loading. When loading, data is only read. */
 static sampi_kv_rows sampi_kv_packed(const sampi_kv_rows *rows, char *data)
 {
     sampi_kv_rows packed = *rows;
@@ -12691,6 +13520,7 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      finishing    which rules recur, what matches the empty text, which bytes are never told apart: a samp_grammar
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
+     triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
                   what a walk over the trie found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
@@ -12719,12 +13549,19 @@ typedef enum sampi_node_kind {
     SAMPI_NODE_SEQ,     /* a, then b */
     SAMPI_NODE_ALT,     /* a (never an ALT itself) or b */
     SAMPI_NODE_REPEAT,  /* a, at least b times and at most c (-1: any number) */
+    SAMPI_NODE_GROUP,   /* a, as an expression wrote it (b, below); of triggers only */
     SAMPI_NODE_AND,     /* what both a and b match */
     SAMPI_NODE_NOT,     /* every string of bytes that a does not match */
     SAMPI_NODE_REF,     /* rule a */
     SAMPI_NODE_MEMBERS, /* what may follow in list a, after the members in b; c: how many there were, see below */
     SAMPI_NODE_SEEN     /* b above, if it is not EMPTY: a set of members, bits like a SET's, of b bytes */
 } sampi_node_kind;
+
+/* What a GROUP is for, if not a number: the group's, from 0. */
+enum {
+    SAMPI_GROUP_NONE = -1, /* to stay apart from the alternatives around it, */
+    SAMPI_GROUP_LAZY = -2  /* or it is a REPEAT that tries fewer times first */
+};
 
 /* What is known of a node. */
 enum {
@@ -12793,7 +13630,7 @@ typedef struct sampi_tree {
 static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
 {
     if (more > INT32_MAX / 2 - vec->n) return NULL;
-    if (vec->n + more > vec->cap) {
+    if (vec->n + more > vec->cap || !vec->data) {
         int32_t cap = vec->cap < 16 ? 16 : vec->cap * 2;
         while (cap < vec->n + more) cap *= 2;
         void *data = SAMP_MALLOC((size_t)cap * width);
@@ -12805,6 +13642,12 @@ static void *sampi_vec_add(sampi_vec *vec, size_t width, int32_t more)
     }
     vec->n += more;
     return (char *)vec->data + (size_t)(vec->n - more) * width;
+}
+
+/* Element i; NULL of an array that has none. */
+static void *sampi_vec_at(const sampi_vec *vec, size_t width, int32_t i)
+{
+    return vec->data ? (char *)vec->data + (size_t)i * width : NULL;
 }
 
 static void sampi_vec_free(sampi_vec *vec)
@@ -12880,7 +13723,7 @@ static int32_t sampi_node_depth(const sampi_tree *t, int kind, int32_t a, int32_
 {
     if (kind < SAMPI_NODE_SEQ || kind > SAMPI_NODE_NOT) return 0;
     int32_t depth = sampi_at(t, a)->depth + (kind != SAMPI_NODE_SEQ || sampi_at(t, a)->kind != SAMPI_NODE_SEQ);
-    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_NOT) {
+    if (kind != SAMPI_NODE_REPEAT && kind != SAMPI_NODE_GROUP && kind != SAMPI_NODE_NOT) {
         int32_t other = sampi_at(t, b)->depth + (kind == SAMPI_NODE_AND);
         if (other > depth) depth = other;
     }
@@ -12902,7 +13745,7 @@ static bool sampi_has_seen(const sampi_tree *t, sampi_node seen, int32_t member)
    were (up to where it no longer matters), + 1 if a separator has been read behind them. */
 static bool sampi_list_complete(const sampi_tree *t, const sampi_list *list, sampi_node seen, int32_t count)
 {
-    const sampi_member *member = (const sampi_member *)t->members.data + list->first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list->first);
     if ((count & 1) || count / 2 < list->least) return false;
     for (int32_t i = 0; i < list->n; i++)
         if (member[i].required && !sampi_has_seen(t, seen, i)) return false;
@@ -13092,22 +13935,23 @@ static sampi_node sampi_tree_utf8_range(sampi_tree *t, uint32_t lo, uint32_t hi,
                                          sampi_tree_utf8_range(t, lo & low, hi & low, n_tail - 1, 0x80)));
 }
 
-/* The code points lo .. hi, but no surrogates: they have no UTF-8. */
+/* The code points lo .. hi, but no surrogates: they have no UTF-8. Each length of UTF-8 has a range of them,
+   a lead byte whose upper bits are `lead`, and n_tail bytes behind it. */
 static sampi_node sampi_tree_code_points(sampi_tree *t, uint32_t lo, uint32_t hi)
 {
     static const struct {
-        uint32_t lo, hi, mark;
+        uint32_t lo, hi, lead;
         int n_tail;
-    } length[] = { { 0, 0x7f, 0, 0 },
-                   { 0x80, 0x7ff, 0xc0, 1 },
-                   { 0x800, 0xd7ff, 0xe0, 2 },
-                   { 0xe000, 0xffff, 0xe0, 2 },
-                   { 0x10000, 0x10ffff, 0xf0, 3 } };
+    } coded[] = { { 0, 0x7f, 0, 0 },
+                  { 0x80, 0x7ff, 0xc0, 1 },
+                  { 0x800, 0xd7ff, 0xe0, 2 },
+                  { 0xe000, 0xffff, 0xe0, 2 },
+                  { 0x10000, 0x10ffff, 0xf0, 3 } };
     sampi_node node = SAMPI_NEVER;
-    for (size_t i = 0; i < sizeof length / sizeof *length; i++) {
-        uint32_t from = lo > length[i].lo ? lo : length[i].lo, to = hi < length[i].hi ? hi : length[i].hi;
+    for (size_t i = 0; i < sizeof coded / sizeof *coded; i++) {
+        uint32_t from = lo > coded[i].lo ? lo : coded[i].lo, to = hi < coded[i].hi ? hi : coded[i].hi;
         if (from <= to)
-            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, length[i].n_tail, length[i].mark));
+            node = sampi_tree_alt(t, node, sampi_tree_utf8_range(t, from, to, coded[i].n_tail, coded[i].lead));
     }
     return node;
 }
@@ -13157,7 +14001,8 @@ static sampi_node sampi_tree_ref(sampi_tree *t, int32_t rule)
     return rule < 0 ? rule : sampi_tree_node(t, SAMPI_NODE_REF, rule, 0, 0);
 }
 
-/* Give a rule its body; a rule may be told before and get its body later. SAMP_OK, or the error that it is given. */
+/* Give a rule its body, in place of what it had: rules may refer to it before. SAMP_OK, or the error that one of the
+   arguments is. */
 static int sampi_tree_define(sampi_tree *t, int32_t rule, sampi_node body)
 {
     if (rule < 0 || body < 0) return rule < 0 ? rule : body;
@@ -13254,6 +14099,16 @@ static int sampi_grammar_leave(sampi_tree *t, sampi_node n)
     return strict && (e->known & SAMPI_KNOWN_CALLS) ? (int)SAMP_E_UNSUPPORTED : SAMP_OK;
 }
 
+/* Node n has been reached from within itself: by a rule, which is called from now on. It is n, or if n is what several
+   rules have in their bodies, the last one on the way, `todo`. */
+static void sampi_grammar_loop(sampi_tree *t, sampi_node n, const sampi_vec *todo)
+{
+    for (int32_t i = todo->n - 2; sampi_at(t, n)->kind != SAMPI_NODE_REF; i -= 2)
+        n = ((const int32_t *)todo->data)[i];
+    sampi_rule_at(t, sampi_at(t, n)->a)->call = true;
+    sampi_at(t, n)->known |= SAMPI_KNOWN_CALLS;
+}
+
 /* Walk all that can be reached from the root, children first, and put it in `order`; a rule that leads back to itself
    is called. The stack is `todo`: a node, and which of its children is next. */
 static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order, sampi_vec *todo)
@@ -13265,11 +14120,8 @@ static int sampi_grammar_visit(sampi_tree *t, sampi_node root, sampi_vec *order,
                 sampi_rule *rule = sampi_rule_at(t, e->a);
                 rule->n_refs++;
                 if (rule->body < 0) return SAMP_E_RANGE;
-                if (e->known & SAMPI_KNOWN_OPEN) {
-                    rule->call = true;
-                    e->known |= SAMPI_KNOWN_CALLS;
-                }
             }
+            if (e->known & SAMPI_KNOWN_OPEN) sampi_grammar_loop(t, n, todo);
             if (!(e->known & (SAMPI_KNOWN_OPEN | SAMPI_KNOWN_DONE))) {
                 int32_t *at = (int32_t *)sampi_vec_add(todo, sizeof(int32_t), 2);
                 if (!at) return SAMP_E_NOMEM;
@@ -13378,7 +14230,9 @@ typedef struct sampi_reader {
     sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
     int32_t depth;               /* of parentheses */
     uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
-    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written */
+    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool); /* regex: how a class is written; */
+    bool ways;        /* does it matter in which way a text matches? Then GROUPs tell, */
+    int32_t n_groups; /* with numbers for as many as these */
 } sampi_reader;
 
 #define SAMPI_MAX_NESTING 100 /* parentheses in one another */
@@ -13647,7 +14501,8 @@ static int sampi_gbnf_repeat(sampi_reader *r, int32_t first, bool nested, bool *
 
 static sampi_node sampi_gbnf_alternatives(sampi_reader *r, bool nested);
 
-/* A name, which stands for a rule, or a status. */
+/* The number of the rule whose name is read, a new one if no rule has it; or a status. New ones count for llama.cpp's
+   limit of what repetitions make (n_symbols). */
 static int32_t sampi_gbnf_name(sampi_reader *r)
 {
     const char *start = r->at;
@@ -13907,7 +14762,14 @@ static sampi_node sampi_regex_class(sampi_reader *r)
     r->at++;
     size_t n = (size_t)(r->parts.n - first) / 2;
     r->parts.n = first;
-    return r->chars(r->tree, (const uint32_t(*)[2])((const uint32_t *)r->parts.data + first), n, negated);
+    return r->chars(r->tree, (const uint32_t(*)[2])sampi_vec_at(&r->parts, sizeof(sampi_node), first), n, negated);
+}
+
+/* n as a group, if that matters. */
+static sampi_node sampi_regex_way(sampi_reader *r, sampi_node n, int32_t group)
+{
+    if (n < 0 || !r->ways || (group == SAMPI_GROUP_NONE && sampi_at(r->tree, n)->kind != SAMPI_NODE_ALT)) return n;
+    return sampi_tree_node(r->tree, SAMPI_NODE_GROUP, n, group, 0);
 }
 
 static sampi_node sampi_regex_alternatives(sampi_reader *r);
@@ -13915,6 +14777,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r);
 static sampi_node sampi_regex_group(sampi_reader *r)
 {
     const char *start = r->at++;
+    int32_t group = SAMPI_GROUP_NONE;
     if (++r->depth > SAMPI_MAX_NESTING)
         return sampi_expected(r, start, SAMP_E_RANGE, "expected at most 100 levels of ( )");
     if (r->at[0] == '?') {
@@ -13924,13 +14787,16 @@ static sampi_node sampi_regex_group(sampi_reader *r)
         r->at += 2;
         if (named)
             while (*r->at && *r->at++ != '>') continue;
+        if (named) group = r->n_groups++;
+    } else {
+        group = r->n_groups++;
     }
     sampi_node n = sampi_regex_alternatives(r);
     if (n < 0) return n;
     if (*r->at != ')') return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected )");
     r->at++;
     r->depth--;
-    return n;
+    return sampi_regex_way(r, n, group);
 }
 
 /* One thing that may be repeated. */
@@ -13993,8 +14859,10 @@ static sampi_node sampi_regex_repeated(sampi_reader *r, sampi_node n)
         } else {
             r->at++;
         }
-        r->at += *r->at == '?'; /* lazy or not, the texts are the same */
         n = sampi_tree_repeat(r->tree, n, least, most);
+        if (*r->at != '?') continue;
+        r->at++; /* lazy or not, the texts are the same */
+        if (least != most) n = sampi_regex_way(r, n, SAMPI_GROUP_LAZY);
     }
     return n;
 }
@@ -14005,7 +14873,7 @@ static sampi_node sampi_regex_alternatives(sampi_reader *r)
     for (;;) {
         char c = *r->at;
         if (r->at == r->end || c == ')' || c == '|') {
-            sampi_node n = sampi_read_join(r, first_part, true);
+            sampi_node n = sampi_regex_way(r, sampi_read_join(r, first_part, true), SAMPI_GROUP_NONE);
             if (sampi_read_part(r, n) < 0) return r->error->status;
             if (c != '|' || r->at == r->end) return sampi_read_join(r, first, false);
             first_part = r->parts.n;
@@ -14057,25 +14925,32 @@ static sampi_node sampi_regex_unmark(sampi_tree *t, sampi_node n, uint32_t mark)
     }
 }
 
-/* A regular expression, [n] bytes with a 0 behind them: the texts that match it as a whole, or with `search` those in
-   which it occurs. `chars` writes a class of code points (sampi_tree_class does, as UTF-8). A status, and *error, if it
-   is none; SAMP_E_UNSUPPORTED if it is not regular. */
+/* A regular expression, [n] bytes with a 0 behind them, with its marks; the caller has set the reader's tree, chars and
+   ways. A status, and *error, if it is none. */
+static sampi_node sampi_regex_read(sampi_reader *r, const char *text, size_t n, samp_grammar_error *error)
+{
+    memset(error, 0, sizeof *error);
+    r->text = r->at = text;
+    r->end = text + n;
+    r->error = error;
+    if (n > SAMPI_MAX_REGEX) return sampi_expected(r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
+    sampi_node all = sampi_regex_alternatives(r);
+    if (all >= 0 && r->at < r->end) all = sampi_expected(r, r->at, SAMP_E_FORMAT, "expected the end, or ( before )");
+    sampi_vec_free(&r->parts);
+    return all;
+}
+
+/* The texts that match it as a whole, or with `search` those in which it occurs. `chars` writes a class of code points
+   (sampi_tree_class does, as UTF-8). SAMP_E_UNSUPPORTED if it is not regular. */
 static sampi_node sampi_tree_regex(sampi_tree *t, const char *text, size_t n, bool search,
                                    sampi_node (*chars)(sampi_tree *, const uint32_t (*)[2], size_t, bool),
                                    samp_grammar_error *error)
 {
     sampi_reader r;
     memset(&r, 0, sizeof r);
-    memset(error, 0, sizeof *error);
     r.tree = t;
-    r.text = r.at = text;
-    r.end = text + n;
-    r.error = error;
     r.chars = chars;
-    if (n > SAMPI_MAX_REGEX) return sampi_expected(&r, text, SAMP_E_RANGE, "expected at most 8192 bytes");
-    sampi_node all = sampi_regex_alternatives(&r);
-    if (all >= 0 && r.at < r.end) all = sampi_expected(&r, r.at, SAMP_E_FORMAT, "expected the end, or ( before )");
-    sampi_vec_free(&r.parts);
+    sampi_node all = sampi_regex_read(&r, text, n, error);
     if (all < 0) return all;
     sampi_node any = search ? sampi_tree_repeat(t, chars(t, NULL, 0, true), 0, -1) : (sampi_node)SAMPI_EMPTY;
     sampi_node begun = sampi_regex_unmark(t, all, SAMPI_REGEX_BEGIN);
@@ -14155,7 +15030,8 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
 #define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
 #define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
 #define SAMPI_NO_TOKEN    0xffffffu
-#define SAMPI_MAX_PIECE   1023 /* bytes of a token */
+#define SAMPI_MAX_PIECE   1023      /* bytes of a token */
+#define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
 struct samp_vocab_index {
     const samp_vocab *vocab;
@@ -14224,13 +15100,6 @@ static bool sampi_spelt_is_plain(const sampi_spelt *p)
     return true;
 }
 
-static bool sampi_is_eog(const samp_vocab *vocab, samp_token token)
-{
-    for (size_t i = 0; i < vocab->n_eog; i++)
-        if (vocab->eog[i] == token) return true;
-    return false;
-}
-
 /* Append the trie of sorted pieces. Its nodes get their sizes when they are left; path [d]: the node at depth d. */
 static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, uint32_t *path)
 {
@@ -14252,7 +15121,7 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
         for (depth = same; depth < p[i].n;) {
             uint32_t *node = (uint32_t *)sampi_vec_add(words, 4, 2);
             if (!node) return SAMP_E_NOMEM;
-            if (words->n / 2 >= 1 << 22) return SAMP_E_RANGE;
+            if (words->n / 2 >= SAMPI_MAX_TRIE) return SAMP_E_RANGE;
             node[0] = SAMPI_NO_TOKEN << 8 | p[i].bytes[depth];
             path[++depth] = (uint32_t)words->n / 2 - 1;
         }
@@ -14384,17 +15253,44 @@ SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *s
     return index;
 }
 
+/* Is the trie in [first, end) one that can be walked? Each node is a child of the last one that is still open, ends
+   within it, and has no token that there is not. open [d]: where the open node at depth d ends. */
+static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32_t end, uint32_t n_vocab)
+{
+    uint32_t open[SAMPI_MAX_PIECE + 1], depth = 0;
+    for (uint32_t i = first; i < end; i++) {
+        const uint32_t token = nodes[2 * (size_t)i] >> 8, size = nodes[2 * (size_t)i + 1] >> 10;
+        while (i > first && depth > 0 && open[depth] == i) depth--;
+        const uint32_t expected = i > first ? depth + 1 : 0;
+        if ((nodes[2 * (size_t)i + 1] & 1023) != expected || expected > SAMPI_MAX_PIECE) return false;
+        if (size == 0 || size > (i > first ? open[depth] : end) - i) return false;
+        if (token != SAMPI_NO_TOKEN && token >= n_vocab) return false;
+        open[depth = expected] = i + size;
+    }
+    return first < end && open[0] == end;
+}
+
+/* Are the bytes an index of a vocabulary of that size? They may come from anywhere. */
+static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
+{
+    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
+        return false;
+    uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+    if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
+    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
+    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+}
+
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
 {
     int why = bytes ? sampi_index_check(vocab) : (int)SAMP_E_NULL;
     if (why) return sampi_index_fail(status, why);
     const uint32_t *words = (const uint32_t *)bytes;
     if ((uintptr_t)bytes % 4) return sampi_index_fail(status, SAMP_E_RANGE);
-    if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != (uint32_t)vocab->n_vocab ||
-        words[3] > words[2] || size != 4 * sampi_index_words(words[1], words[2]) ||
-        sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD) !=
-            ((uint64_t)words[5] << 32 | words[4]))
-        return sampi_index_fail(status, SAMP_E_FORMAT);
+    if (!sampi_index_sound(words, size, (uint32_t)vocab->n_vocab)) return sampi_index_fail(status, SAMP_E_FORMAT);
     samp_vocab_index *index = (samp_vocab_index *)SAMP_MALLOC(sizeof *index);
     if (!index) return sampi_index_fail(status, SAMP_E_NOMEM);
     index->vocab = vocab;
@@ -14422,6 +15318,332 @@ SAMP_API void samp_vocab_index_free(samp_vocab_index *index)
     if (!index) return;
     SAMP_FREE(index->own);
     SAMP_FREE(index);
+}
+
+/* ---- triggers ----
+   What ends the wait of a lazy grammar: tokens, words, or regular expressions looked for in the text so far. Where the
+   grammar begins depends on the way in which an expression matches, the first that backtracking would find, so an
+   expression becomes a program that knows the order of its ways. The words are one expression: (one|or|another).
+
+   While it waits, each byte moves a set of places in all programs (sampi_lazy_feed), which costs as much as the set is
+   large, and tells whether there is a match. Once there is, sampi_lazy_start goes through the whole text to find out
+   where it is. As in llama.cpp, whose std::regex reads bytes, a class takes bytes. */
+
+typedef enum sampi_op_kind {
+    SAMPI_OP_BYTE,  /* the byte a */
+    SAMPI_OP_SET,   /* one of the bytes in the set at a of the pool */
+    SAMPI_OP_NEVER, /* nothing */
+    SAMPI_OP_SPLIT, /* go on at a; if that leads nowhere, at b */
+    SAMPI_OP_SAVE,  /* here group a / 2 begins, or ends if a is odd */
+    SAMPI_OP_BEGIN, /* only at the beginning of the text, */
+    SAMPI_OP_END,   /* or at its end */
+    SAMPI_OP_MATCH
+} sampi_op_kind;
+typedef struct sampi_op {
+    int32_t kind, a, b;
+} sampi_op;
+
+/* An expression: its first operation, and whether it is to match the whole text first. */
+typedef struct sampi_program {
+    int32_t first, whole;
+} sampi_program;
+
+#define SAMPI_MAX_OPS    (1 << 16)
+#define SAMPI_MAX_GROUPS 64
+
+typedef struct sampi_lazy {
+    sampi_vec ops;      /* sampi_op: all programs */
+    sampi_vec pool;     /* bytes: their sets */
+    sampi_vec programs; /* sampi_program */
+    sampi_vec tokens;   /* samp_token: they end the wait too */
+    sampi_vec places;   /* int32_t, five times as many as operations: where the programs are, lists like that for what
+                           is under way, for what was and for what is to be done, and the round of each operation */
+    int32_t n_live;
+    uint32_t round;
+    bool is_lazy, waiting, found; /* found: there is a match */
+} sampi_lazy;
+
+/* What an expression has of bytes: those of a class below 80; above, any if it is negated or has all characters there,
+   else UTF-8 of those that it has. */
+static sampi_node sampi_trigger_class(sampi_tree *t, const uint32_t (*ranges)[2], size_t n, bool negated)
+{
+    uint8_t bits[32];
+    uint32_t next = 0x80; /* the first one above that it has not */
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i][0] <= next && ranges[i][1] >= next) {
+            next = ranges[i][1] + 1;
+            i = (size_t)-1;
+        }
+    bool all = negated || next > 0x10ffff;
+    memset(bits, 0, 16);
+    memset(bits + 16, all ? 0xff : 0, 16);
+    for (uint32_t c = 0; c < 0x80; c++) {
+        bool in = negated;
+        for (size_t i = 0; i < n && in == negated; i++) in ^= c >= ranges[i][0] && c <= ranges[i][1];
+        bits[c / 8] |= (uint8_t)(in << c % 8);
+    }
+    sampi_node node = sampi_tree_pooled(t, SAMPI_NODE_SET, bits, 32);
+    for (size_t i = 0; i < n && !all; i++)
+        if (ranges[i][1] >= 0x80)
+            node = sampi_tree_alt(
+                t, sampi_tree_code_points(t, ranges[i][0] < 0x80 ? 0x80 : ranges[i][0], ranges[i][1]), node);
+    return node;
+}
+
+/* Append an operation; its number, or a status. */
+static int32_t sampi_emit_op(sampi_lazy *z, int kind, int32_t a, int32_t b)
+{
+    sampi_op *op = z->ops.n < SAMPI_MAX_OPS ? (sampi_op *)sampi_vec_add(&z->ops, sizeof *op, 1) : NULL;
+    if (!op) return z->ops.n < SAMPI_MAX_OPS ? SAMP_E_NOMEM : SAMP_E_RANGE;
+    op->kind = kind;
+    op->a = a;
+    op->b = b;
+    return z->ops.n - 1;
+}
+
+/* Let the operation `at`, a SPLIT, go on behind the last one, first or second; or with both, only there. */
+static void sampi_emit_here(sampi_lazy *z, int32_t at, bool first, bool second)
+{
+    sampi_op *op = (sampi_op *)z->ops.data + at;
+    if (first) op->a = z->ops.n;
+    if (second) op->b = z->ops.n;
+}
+
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n);
+
+/* A repetition as copies of what is repeated; the last of them, if there is no bound, is a loop. */
+static int sampi_emit_repeat(sampi_lazy *z, const sampi_tree *t, const sampi_expr *e, bool lazy)
+{
+    int status = SAMP_OK;
+    for (int32_t i = 0; i < e->b && !status; i++) status = sampi_emit(z, t, e->a);
+    int32_t before = z->ops.n, most = e->c < 0 ? e->b + 1 : e->c;
+    for (int32_t i = e->b; i < most && !status; i++) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, !lazy, lazy);
+        status = sampi_emit(z, t, e->a);
+        int32_t back = status || e->c >= 0 ? 0 : sampi_emit_op(z, SAMPI_OP_SPLIT, split, split);
+        if (back < 0) status = back;
+    }
+    for (int32_t i = before; i < z->ops.n && !status; i++) { /* what has no way yet is a way out */
+        sampi_op *op = (sampi_op *)z->ops.data + i;
+        if (op->kind == SAMPI_OP_SPLIT && op->a < 0) op->a = z->ops.n;
+        if (op->kind == SAMPI_OP_SPLIT && op->b < 0) op->b = z->ops.n;
+    }
+    return status;
+}
+
+/* First a, then what it has behind |, and so on. */
+static int sampi_emit_alternatives(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t out = -1; /* the last of those that go on behind all; each has the one before in b, until then */
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_ALT && !status; n = sampi_at(t, n)->b) {
+        int32_t split = sampi_emit_op(z, SAMPI_OP_SPLIT, -1, -1);
+        if (split < 0) return split;
+        sampi_emit_here(z, split, true, false);
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+        if (!status) out = sampi_emit_op(z, SAMPI_OP_SPLIT, 0, out);
+        if (out < -1) status = out;
+        if (!status) sampi_emit_here(z, split, false, true);
+    }
+    if (!status) status = sampi_emit(z, t, n);
+    while (out >= 0 && !status) {
+        int32_t before = ((const sampi_op *)z->ops.data)[out].b;
+        sampi_emit_here(z, out, true, true);
+        out = before;
+    }
+    return status;
+}
+
+/* The operations of a node. */
+static int sampi_emit(sampi_lazy *z, const sampi_tree *t, sampi_node n)
+{
+    int32_t at = 0;
+    int status = SAMP_OK;
+    for (; sampi_at(t, n)->kind == SAMPI_NODE_SEQ && !status; n = sampi_at(t, n)->b)
+        status = sampi_emit(z, t, sampi_at(t, n)->a);
+    if (status) return status;
+    const sampi_expr *e = sampi_at(t, n);
+    const uint8_t *bytes = sampi_in_pool(e->kind) ? sampi_bytes_at(t, e->a) : NULL;
+    switch (e->kind) {
+        case SAMPI_NODE_EMPTY: return SAMP_OK;
+        case SAMPI_NODE_ALT: return sampi_emit_alternatives(z, t, n);
+        case SAMPI_NODE_REPEAT: return sampi_emit_repeat(z, t, e, false);
+        case SAMPI_NODE_TEXT:
+            for (int32_t i = 0; i < e->b && at >= 0; i++) at = sampi_emit_op(z, SAMPI_OP_BYTE, bytes[i], 0);
+            break;
+        case SAMPI_NODE_SET: { /* a mark is alone in its set */
+            bool mark = (bytes[31] & 0xc0) && !(bytes[16] & 1);
+            int kind = !mark ? SAMPI_OP_SET : bytes[31] >> 6 == 1 ? SAMPI_OP_BEGIN : SAMPI_OP_END;
+            at = sampi_emit_op(z, kind, e->a, 0);
+            break;
+        }
+        case SAMPI_NODE_GROUP:
+            if (e->b == SAMPI_GROUP_LAZY) return sampi_emit_repeat(z, t, sampi_at(t, e->a), true);
+            if (e->b >= SAMPI_MAX_GROUPS) return SAMP_E_RANGE;
+            if (e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b, 0);
+            if (at >= 0) status = sampi_emit(z, t, e->a);
+            if (at >= 0 && !status && e->b >= 0) at = sampi_emit_op(z, SAMPI_OP_SAVE, 2 * e->b + 1, 0);
+            break;
+        default: at = sampi_emit_op(z, SAMPI_OP_NEVER, 0, 0); break;
+    }
+    return at < 0 ? at : status;
+}
+
+/* One more program: the texts of a node. */
+static int sampi_lazy_program(sampi_lazy *z, const sampi_tree *t, sampi_node n, bool whole)
+{
+    if (n < 0) return n;
+    sampi_program *p = (sampi_program *)sampi_vec_add(&z->programs, sizeof *p, 1);
+    if (!p) return SAMP_E_NOMEM;
+    p->first = z->ops.n;
+    p->whole = whole;
+    int status = sampi_emit(z, t, n);
+    int32_t last = status ? status : sampi_emit_op(z, SAMPI_OP_MATCH, 0, 0);
+    return last < 0 ? last : SAMP_OK;
+}
+
+/* Words become one program, patterns one each. */
+static int sampi_lazy_read(sampi_lazy *z, sampi_tree *t, const char *const *texts, size_t n, bool patterns)
+{
+    sampi_node words = SAMPI_NEVER;
+    int status = n && !texts ? SAMP_E_NULL : SAMP_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        if (!texts[i]) status = SAMP_E_NULL;
+    for (size_t i = n; i-- > 0 && !status && !patterns;)
+        words = sampi_tree_alt(t, sampi_tree_text(t, texts[i], strlen(texts[i])), words);
+    if (!status && !patterns && n)
+        status = sampi_lazy_program(z, t, words < 0 ? words : sampi_tree_node(t, SAMPI_NODE_GROUP, words, 0, 0),
+                                    false);
+    for (size_t i = 0; i < n && !status && patterns; i++) {
+        samp_grammar_error error;
+        sampi_reader r;
+        memset(&r, 0, sizeof r);
+        r.tree = t;
+        r.chars = sampi_trigger_class;
+        r.ways = true;
+        size_t length = strlen(texts[i]);
+        sampi_node node = sampi_regex_read(&r, texts[i], length, &error);
+        status = sampi_lazy_program(z, t, node, length && texts[i][0] == '^' && texts[i][length - 1] == '$');
+    }
+    return status;
+}
+
+/* Put an operation into a list, if it waits for a byte, else what it leads to without one. */
+static void sampi_lazy_reach(sampi_lazy *z, int32_t *list, int32_t *n, int32_t at, bool begin, bool end)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    int32_t *todo = (int32_t *)z->places.data + 3 * (size_t)z->ops.n, n_todo = 0;
+    uint32_t *round = (uint32_t *)todo + z->ops.n;
+    for (;;) {
+        const sampi_op *op = &ops[at];
+        bool on = false;
+        if (round[at] != z->round) {
+            round[at] = z->round;
+            if (op->kind == SAMPI_OP_MATCH) z->found = true;
+            if (op->kind == SAMPI_OP_SPLIT) todo[n_todo++] = op->b;
+            on = op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE || (op->kind == SAMPI_OP_BEGIN && begin) ||
+                 (op->kind == SAMPI_OP_END && end);
+            if (!on) list[(*n)++] = at;
+        }
+        if (!on && n_todo == 0) return;
+        at = !on ? todo[--n_todo] : op->kind == SAMPI_OP_SPLIT ? op->a : at + 1;
+    }
+}
+
+/* A match may begin at the text's end. */
+static void sampi_lazy_enter(sampi_lazy *z, int32_t *list, int32_t *n, bool begin)
+{
+    for (int32_t i = 0; i < z->programs.n; i++)
+        sampi_lazy_reach(z, list, n, ((const sampi_program *)z->programs.data)[i].first, begin, false);
+}
+
+/* To the beginning of a text. */
+static void sampi_lazy_reset(sampi_lazy *z)
+{
+    z->waiting = z->is_lazy;
+    z->found = false;
+    z->n_live = 0;
+    z->round++;
+    sampi_lazy_enter(z, (int32_t *)z->places.data, &z->n_live, true);
+}
+
+/* Behind n bytes more: is there a match, if the text ends there? What was before can come back (sampi_lazy_undo). */
+static bool sampi_lazy_feed(sampi_lazy *z, const uint8_t *bytes, size_t n)
+{
+    const sampi_op *ops = (const sampi_op *)z->ops.data;
+    size_t n_ops = (size_t)z->ops.n;
+    int32_t *live = (int32_t *)z->places.data, *next = live + n_ops, n_next = 0;
+    for (size_t i = 0; i < n; i++) {
+        z->round++;
+        n_next = 0;
+        for (int32_t k = 0; k < z->n_live; k++) {
+            const sampi_op *op = &ops[live[k]];
+            if (op->kind == SAMPI_OP_SET ? ((const uint8_t *)z->pool.data)[op->a + bytes[i] / 8] >> bytes[i] % 8 & 1
+                                         : op->kind == SAMPI_OP_BYTE && op->a == bytes[i])
+                sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, false);
+        }
+        sampi_lazy_enter(z, next, &n_next, false);
+        z->n_live = n_next;
+        if (n_next) memcpy(live, next, (size_t)n_next * sizeof *live);
+    }
+    bool inside = z->found; /* what only matches at an end is not there any more behind the next byte */
+    z->round++;
+    n_next = 0;
+    for (int32_t k = 0; k < z->n_live; k++)
+        if (ops[live[k]].kind == SAMPI_OP_END) sampi_lazy_reach(z, next, &n_next, live[k] + 1, false, true);
+    bool found = z->found;
+    z->found = inside;
+    return found;
+}
+
+/* Keep what there is before a token, and take it back. */
+static void sampi_lazy_keep(sampi_lazy *z, int32_t *n, bool *found)
+{
+    *n = z->n_live;
+    *found = z->found;
+    if (*n) memcpy((int32_t *)z->places.data + 2 * (size_t)z->ops.n, z->places.data, (size_t)*n * sizeof(int32_t));
+}
+static void sampi_lazy_undo(sampi_lazy *z, int32_t n, bool found)
+{
+    z->n_live = n;
+    z->found = found;
+    if (n) memcpy(z->places.data, (int32_t *)z->places.data + 2 * (size_t)z->ops.n, (size_t)n * sizeof(int32_t));
+}
+
+/* An array of its own for each: clones. */
+static void sampi_lazy_free(sampi_lazy *z)
+{
+    sampi_vec *vec[] = { &z->ops, &z->pool, &z->programs, &z->tokens, &z->places };
+    for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+}
+
+/* Triggers made of texts [n_texts] and tokens [n]. *field: which of them is wrong. */
+static int sampi_lazy_init(sampi_lazy *z, const char *const *texts, size_t n_texts, bool patterns,
+                           const samp_token *tokens, size_t n, int32_t n_vocab, const char **field)
+{
+    sampi_tree tree;
+    int status = sampi_tree_init(&tree);
+    *field = patterns ? "trigger_patterns" : "trigger_words";
+    if (!status) status = sampi_lazy_read(z, &tree, texts, n_texts, patterns);
+    z->pool = tree.pool;
+    memset(&tree.pool, 0, sizeof tree.pool);
+    sampi_tree_free(&tree);
+    if (status) return status;
+    int32_t *places = z->ops.n ? (int32_t *)sampi_vec_add(&z->places, sizeof *places, 5 * z->ops.n) : NULL;
+    if (z->ops.n && !places) return SAMP_E_NOMEM;
+    if (places) memset(places, 0, 5 * (size_t)z->ops.n * sizeof *places);
+    *field = "trigger_tokens";
+    for (size_t i = 0; i < n; i++) {
+        if (!tokens) return SAMP_E_NULL;
+        if (tokens[i] < 0 || tokens[i] >= n_vocab) return SAMP_E_RANGE;
+        samp_token *token = (samp_token *)sampi_vec_add(&z->tokens, sizeof *token, 1);
+        if (!token) return SAMP_E_NOMEM;
+        *token = tokens[i];
+    }
+    z->is_lazy = true;
+    return SAMP_OK;
 }
 
 /* ---- the matcher ----
@@ -14518,6 +15740,10 @@ typedef struct sampi_matcher {
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
+    sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
+    sampi_vec past_n;  /* int32_t: and how many of each (sampi_place_size) */
+    int32_t depth;     /* at least so many tokens have a place, if there were so many */
+    sampi_lazy lazy;   /* while it waits, the items stand where they begin, and allow everything */
     sampi_pairs seen, joined;
     int32_t *rule_frame; /* [rules] the frame of a rule's call, if it is one of this step */
     sampi_memo *memo;    /* [SAMPI_MEMO] */
@@ -14630,7 +15856,7 @@ static sampi_node sampi_join(sampi_matcher *m, sampi_node a, sampi_node b)
     if (sampi_at(&m->tree, a)->kind != SAMPI_NODE_SEQ) return sampi_sound(m, sampi_tree_seq(&m->tree, a, b));
     int32_t first = m->work.n;
     sampi_work_push(m, a);
-    while (m->work.n > first && !m->status) { /* the last leaf comes first */
+    while (m->work.n > first && sampi_step(m)) { /* the last leaf comes first */
         sampi_node n = sampi_work_pop(m);
         const sampi_expr *e = sampi_at(&m->tree, n);
         if (e->kind == SAMPI_NODE_SEQ) {
@@ -14659,7 +15885,7 @@ static void sampi_sort_nodes(sampi_node *n, int32_t count)
 /* The alternatives on the stack from `first` on as one node; they are used up. */
 static sampi_node sampi_unite(sampi_matcher *m, int32_t first)
 {
-    sampi_node *n = (sampi_node *)m->work.data + first, all = SAMPI_NEVER;
+    sampi_node *n = (sampi_node *)sampi_vec_at(&m->work, sizeof *n, first), all = SAMPI_NEVER;
     int32_t count = m->work.n - first;
     m->work.n = first;
     if (m->status) return SAMPI_NEVER;
@@ -14707,7 +15933,7 @@ static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
         return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
     }
     if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)t->members.data + list.first;
+    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
     for (int32_t i = 0; i < list.n; i++) {
         bool was = sampi_has_seen(t, e.b, i);
         missing += !was && member[i].required;
@@ -15060,7 +16286,7 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
     return m->status ? 0 : m->items.n - first;
 }
 
-/* Drop the items, frames and edges behind a level. */
+/* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
     sampi_level level = { m->items.n, m->frames.n, m->edges.n };
@@ -15388,7 +16614,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     int32_t at = sampi_step(m) ? sampi_entry_of(m, parent, state) : -1;
     if (at < 0 || !sampi_pairs_add(m, &m->joined, at, frame)) return;
     const sampi_entry entry = *sampi_entry_at(m, at);
-    const int32_t *token = (const int32_t *)m->tokens.data + entry.token;
+    const int32_t *token = (const int32_t *)sampi_vec_at(&m->tokens, sizeof *token, entry.token);
     for (size_t i = 0; entry.bits && i < m->index->n_mask; i++) bits[i] |= entry.bits[i];
     m->budget -= entry.n_tokens / 8;
     for (int32_t i = 0; i < entry.n_tokens; i++) bits[token[i] / 32] |= 1u << token[i] % 32;
@@ -15459,7 +16685,11 @@ static int sampi_matcher_mask(sampi_matcher *m, uint32_t *bits)
 {
     const samp_vocab *vocab = m->index->vocab;
     sampi_level here = sampi_mark(m);
-    memset(bits, 0, (size_t)m->index->n_mask * 4);
+    memset(bits, m->lazy.waiting ? 0xff : 0, (size_t)m->index->n_mask * 4);
+    if (m->lazy.waiting) {
+        if (m->index->n_vocab % 32) bits[m->index->n_mask - 1] >>= 32 - m->index->n_vocab % 32;
+        return SAMP_OK;
+    }
     m->budget = m->max_steps / 8;
     sampi_mask_items(m, bits);
     if (m->status == SAMP_E_FULL && sampi_matcher_bytes(m) <= m->max_bytes) {
@@ -15519,6 +16749,13 @@ static int32_t sampi_accept_bytes(sampi_matcher *m, const uint8_t *bytes, size_t
     return from;
 }
 
+/* Item i of all that must stay good: first those of the text's place, then those of the places that are kept. */
+static int32_t sampi_n_held(const sampi_matcher *m) { return m->n_now + m->past.n; }
+static sampi_item *sampi_held_at(const sampi_matcher *m, int32_t i)
+{
+    return i < m->n_now ? sampi_item_at(m, i) : (sampi_item *)m->past.data + (i - m->n_now);
+}
+
 /* Frames that an item can get back to stay, in order; the others go. Only between two steps: no frame is looked up by
    its rule then. Without memory all stay. */
 static void sampi_sweep_frames(sampi_matcher *m)
@@ -15528,7 +16765,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
     sampi_edge *edges = (sampi_edge *)SAMP_MALLOC(((size_t)m->edges.n + 1) * sizeof *edges);
     if (to && edges) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_item_at(m, i)->frame] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_held_at(m, i)->frame] = 1;
         m->work.n = 0; /* frames whose edges are to be followed */
         for (int32_t i = 1; i < n; i++)
             if (to[i]) sampi_work_push(m, i);
@@ -15558,7 +16795,7 @@ static void sampi_sweep_frames(sampi_matcher *m)
             frame.edge = n_edges > first ? first : -1;
             *sampi_frame_at(m, to[i]) = frame;
         }
-        for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->frame = to[sampi_item_at(m, i)->frame];
+        for (int32_t i = 0; i < sampi_n_held(m); i++) sampi_held_at(m, i)->frame = to[sampi_held_at(m, i)->frame];
         if (n_edges) memcpy(m->edges.data, edges, (size_t)n_edges * sizeof *edges);
         m->edges.n = n_edges;
         m->frames.n = m->live = kept;
@@ -15649,7 +16886,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     if (!to) sampi_fault(m, SAMP_E_NOMEM);
     if (!m->status) {
         memset(to, 0, (size_t)n * sizeof *to);
-        for (int32_t i = 0; i < m->n_now; i++) to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node] = 1;
+        for (int32_t i = 0; i < sampi_n_held(m); i++) to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node] = 1;
         for (int32_t i = 0; i < m->edges.n; i++) to[sampi_edge_at(m, i)->then] = 1;
         for (int32_t i = 0; i < m->grammar->tree.nodes.n; i++) sampi_at(&fresh, i)->c = sampi_at(&m->tree, i)->c;
         sampi_move_nodes(m, &fresh, to, n);
@@ -15662,10 +16899,11 @@ static void sampi_sweep_nodes(sampi_matcher *m)
     sampi_tree old = m->tree;
     m->tree = fresh;
     for (int32_t i = 0; i < m->edges.n; i++) sampi_edge_at(m, i)->then = to[sampi_edge_at(m, i)->then];
-    for (int32_t i = 0; i < m->n_now; i++)
-        sampi_item_at(m, i)->state = to[sampi_lex_at(m, sampi_item_at(m, i)->state)->node];
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = to[sampi_lex_at(m, sampi_held_at(m, i)->state)->node];
     sampi_drop_states(m);
-    for (int32_t i = 0; i < m->n_now; i++) sampi_item_at(m, i)->state = sampi_state_of(m, sampi_item_at(m, i)->state);
+    for (int32_t i = 0; i < sampi_n_held(m); i++)
+        sampi_held_at(m, i)->state = sampi_state_of(m, sampi_held_at(m, i)->state);
     sampi_tree_free(&old);
     SAMP_FREE(to);
 }
@@ -15676,7 +16914,8 @@ static size_t sampi_matcher_bytes(const sampi_matcher *m)
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
            4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
-           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->tree.pool.n;
+           (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
+           (size_t)m->tree.pool.n;
 }
 
 /* Before a call does its work: room for what it will make. */
@@ -15689,19 +16928,255 @@ static int sampi_matcher_begin(sampi_matcher *m)
     if (m->frames.n > 2 * m->live + 64) sampi_sweep_frames(m);
     if (sampi_matcher_bytes(m) <= m->max_bytes) return m->status;
     sampi_sweep_nodes(m);
+    if (sampi_matcher_bytes(m) > m->max_bytes && m->past_n.n) { /* rather go on than be able to go back */
+        m->past.n = m->past_n.n = 0;
+        sampi_sweep_nodes(m);
+    }
     if (sampi_matcher_bytes(m) > m->max_bytes) sampi_fault(m, SAMP_E_FULL);
     return m->status;
 }
 
-/* What a token leads to: items from the returned number on; none: it is not allowed. Nothing is kept yet. */
-static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token)
+/* ---- waiting: a lazy grammar before its trigger ---- */
+
+/* One way of backtracking through an expression: an operation to go on with at a place of the text, or, below 0, the
+   place that group ~op had before. */
+typedef struct sampi_way {
+    int32_t op, at;
+} sampi_way;
+
+/* The first way in which a program matches text [n] from `at` on, with `whole` up to its end: where its groups are, in
+   slots; false: none, or a fault. What led nowhere is marked in `tried` and not tried again, so an operation is done
+   once at a place. */
+static bool sampi_lazy_match(sampi_matcher *m, int32_t first, const uint8_t *text, int32_t n, int32_t at, bool whole,
+                             uint8_t *tried, int32_t *slots)
+{
+    const sampi_lazy *z = &m->lazy;
+    sampi_vec ways;
+    memset(&ways, 0, sizeof ways);
+    memset(slots, 0xff, 2 * SAMPI_MAX_GROUPS * sizeof *slots);
+    bool matched = false;
+    for (int32_t at_op = first; !matched && sampi_step(m);) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + at_op;
+        size_t bit = (size_t)at_op * ((size_t)n + 1) + (size_t)at;
+        bool on = !(tried[bit / 8] >> bit % 8 & 1);
+        sampi_way later = { op->b, at };
+        tried[bit / 8] |= (uint8_t)(1u << bit % 8);
+        switch (on ? op->kind : SAMPI_OP_NEVER) {
+            case SAMPI_OP_BYTE: on = at < n && text[at++] == op->a; break;
+            case SAMPI_OP_SET:
+                on = at < n && (((const uint8_t *)z->pool.data)[op->a + text[at] / 8] >> text[at] % 8 & 1);
+                at++;
+                break;
+            case SAMPI_OP_BEGIN: on = at == 0; break;
+            case SAMPI_OP_END: on = at == n; break;
+            case SAMPI_OP_MATCH: matched = on = !whole || at == n; break;
+            case SAMPI_OP_SAVE: later.op = ~op->a, later.at = slots[op->a], slots[op->a] = at; break;
+            default: on = on && op->kind == SAMPI_OP_SPLIT; break;
+        }
+        if (on && (op->kind == SAMPI_OP_SPLIT || op->kind == SAMPI_OP_SAVE)) {
+            sampi_way *way = (sampi_way *)sampi_more(m, &ways, sizeof *way, 1);
+            if (way) *way = later;
+        }
+        at_op = on && op->kind == SAMPI_OP_SPLIT ? op->a : at_op + 1;
+        while (!on && ways.n > 0) {
+            sampi_way way = ((const sampi_way *)ways.data)[--ways.n];
+            on = way.op >= 0;
+            if (!on) slots[~way.op] = way.at;
+            at_op = way.op;
+            at = way.at;
+        }
+        if (!on) break;
+    }
+    sampi_vec_free(&ways);
+    return matched && !m->status;
+}
+
+/* Where a program's match begins in text [n], or its first group that is not empty; -1: there is none, or a fault. */
+static int32_t sampi_lazy_find(sampi_matcher *m, const sampi_program *p, const uint8_t *text, int32_t n)
+{
+    int32_t slots[2 * SAMPI_MAX_GROUPS], start = -1;
+    size_t n_tried = ((size_t)m->lazy.ops.n * ((size_t)n + 1) + 7) / 8;
+    uint8_t *tried = n_tried > m->max_bytes ? NULL : (uint8_t *)SAMP_MALLOC(n_tried);
+    if (!tried) sampi_fault(m, n_tried > m->max_bytes ? SAMP_E_FULL : SAMP_E_NOMEM);
+    for (int32_t whole = p->whole; whole >= 0 && start < 0 && !m->status; whole--) {
+        memset(tried, 0, n_tried);
+        for (int32_t at = 0; at <= (whole ? 0 : n) && start < 0 && !m->status; at++)
+            if (sampi_lazy_match(m, p->first, text, n, at, whole, tried, slots)) start = at;
+    }
+    SAMP_FREE(tried);
+    for (int32_t i = 0; i < SAMPI_MAX_GROUPS && start >= 0; i++)
+        if (slots[2 * i] >= 0 && slots[2 * i + 1] > slots[2 * i]) return slots[2 * i];
+    return start;
+}
+
+static const uint8_t *sampi_piece(const sampi_matcher *m, int32_t i, size_t *n)
+{
+    const samp_vocab *vocab = m->index->vocab;
+    *n = 0;
+    return (const uint8_t *)vocab->token_bytes(vocab, ((const samp_token *)m->history.data)[i], n);
+}
+
+/* Where the grammar begins in the text of all tokens so far, or -1. */
+static int32_t sampi_lazy_start(sampi_matcher *m)
+{
+    sampi_vec text;
+    size_t n;
+    memset(&text, 0, sizeof text);
+    for (int32_t i = 0; i < m->history.n && !m->status; i++) {
+        const uint8_t *bytes = sampi_piece(m, i, &n);
+        void *room = n ? sampi_more(m, &text, 1, (int32_t)n) : NULL;
+        if (room) memcpy(room, bytes, n);
+    }
+    int32_t start = -1;
+    for (int32_t i = 0; i < m->lazy.programs.n && start < 0 && !m->status; i++)
+        start = sampi_lazy_find(m, (const sampi_program *)m->lazy.programs.data + i, (const uint8_t *)text.data,
+                                text.n);
+    sampi_vec_free(&text);
+    return start;
+}
+
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip);
+
+/* Read again the tokens from number i on, the first without its first bytes. Does the grammar allow them? */
+static bool sampi_replay(sampi_matcher *m, int32_t i, size_t skip)
+{
+    for (; i < m->history.n && !m->status; i++, skip = 0) {
+        int32_t first = sampi_matcher_try(m, ((const samp_token *)m->history.data)[i], skip);
+        if (m->items.n <= first) return false;
+        sampi_settle_items(m, first);
+    }
+    return !m->status;
+}
+
+/* The same from the text's byte `start` on. */
+static bool sampi_replay_text(sampi_matcher *m, int32_t start)
+{
+    size_t n, before = 0;
+    int32_t i = 0;
+    for (; i < m->history.n; i++, before += n) {
+        sampi_piece(m, i, &n);
+        if (before + n > (size_t)start) break;
+    }
+    return sampi_replay(m, i, (size_t)start > before ? (size_t)start - before : 0);
+}
+
+/* ---- places before the last tokens ----
+   What a token leads away from is kept, so that samp_rollback can go back: the items, which mean the same as long as
+   their states and frames are held (sampi_held_at). */
+
+/* In past_n: the token has left the place as it was, it is an end of generation; from there down: the grammar waited,
+   by its items. Else by its items. */
+#define SAMPI_PLACE_STAYS (-1)
+static int32_t sampi_place_size(int32_t n)
+{
+    return n < SAMPI_PLACE_STAYS ? SAMPI_PLACE_STAYS - 1 - n : n < 0 ? 0 : n;
+}
+
+/* Keep a place, when nothing else can fail any more. The oldest places go, many at once. False: no memory. */
+static bool sampi_keep_place(sampi_matcher *m, const void *items, int32_t n)
+{
+    int32_t *size = (int32_t *)m->past_n.data, cut = 0, gone = 0, n_items = sampi_place_size(n);
+    if (m->depth == 0) m->past.n = m->past_n.n = 0;
+    if (m->depth == 0) return true;
+    if (m->past_n.n >= 2 * m->depth)
+        for (; m->past_n.n - cut > m->depth; cut++) gone += sampi_place_size(size[cut]);
+    if (cut) {
+        m->past_n.n -= cut;
+        m->past.n -= gone;
+        memmove(size, size + cut, (size_t)m->past_n.n * sizeof *size);
+        memmove(m->past.data, (sampi_item *)m->past.data + gone, (size_t)m->past.n * sizeof(sampi_item));
+    }
+    sampi_item *room = n_items ? (sampi_item *)sampi_more(m, &m->past, sizeof *room, n_items) : NULL;
+    size = m->status ? NULL : (int32_t *)sampi_more(m, &m->past_n, sizeof *size, 1);
+    if (room && !size) m->past.n -= n_items;
+    if (room && size) memcpy(room, items, (size_t)n_items * sizeof *room);
+    if (size) *size = n;
+    return size != NULL;
+}
+
+/* To the place before the last n tokens, which has been kept. A wait begins again, and reads what is left of its text
+   once more. Only for want of memory it can fail. */
+static int sampi_matcher_back(sampi_matcher *m, int32_t n)
+{
+    const int32_t *size = (const int32_t *)m->past_n.data;
+    int32_t tokens = 0, items = m->past.n, n_now = m->n_now, end = m->past_n.n;
+    bool waiting = m->lazy.waiting;
+    if (n > end) return SAMP_E_RANGE;
+    for (int32_t i = end; i-- > end - n;) {
+        if (size[i] == SAMPI_PLACE_STAYS) continue;
+        tokens++;
+        waiting = size[i] < SAMPI_PLACE_STAYS;
+        n_now = sampi_place_size(size[i]);
+        items -= n_now;
+    }
+    m->status = SAMP_OK;
+    m->items.n = m->n_now;
+    if (n_now > m->n_now) sampi_more(m, &m->items, sizeof(sampi_item), n_now - m->n_now);
+    if (m->status) return m->status;
+    if (tokens) memcpy(m->items.data, (const sampi_item *)m->past.data + items, (size_t)n_now * sizeof(sampi_item));
+    m->items.n = m->n_now = n_now;
+    m->past.n = items;
+    m->past_n.n -= n;
+    m->history.n -= tokens;
+    if (waiting && tokens) {
+        sampi_lazy_reset(&m->lazy);
+        for (int32_t i = 0; i < m->history.n; i++) {
+            size_t n_bytes;
+            const uint8_t *bytes = sampi_piece(m, i, &n_bytes);
+            sampi_lazy_feed(&m->lazy, bytes, n_bytes);
+        }
+    }
+    return SAMP_OK;
+}
+
+/* A token while the grammar waits. SAMP_E_RANGE: it is the trigger, and goes on as the grammar does not; nothing has
+   changed then, as after all errors. */
+static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
+{
+    sampi_lazy *z = &m->lazy;
+    size_t n;
+    int32_t n_live;
+    bool found, allowed = true, named = false;
+    if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
+    sampi_level before = sampi_mark(m);
+    sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
+    sampi_lazy_keep(z, &n_live, &found);
+    if (kept) *kept = token;
+    for (int32_t i = 0; i < z->tokens.n; i++) named = named || ((const samp_token *)z->tokens.data)[i] == token;
+    if (kept && !m->status) {
+        const uint8_t *bytes = sampi_piece(m, m->history.n - 1, &n);
+        z->waiting = !named && !sampi_lazy_feed(z, bytes, n);
+        if (!z->waiting) {
+            int32_t start = named ? 0 : sampi_lazy_start(m);
+            allowed = named ? sampi_replay(m, m->history.n - 1, 0) : start >= 0 && sampi_replay_text(m, start);
+        }
+    }
+    if (!m->status && allowed) sampi_keep_place(m, items.data, SAMPI_PLACE_STAYS - 1 - items.n);
+    if (m->status || !allowed) {
+        if (kept) m->history.n--;
+        z->waiting = true;
+        sampi_lazy_undo(z, n_live, found);
+        sampi_drop(m, before);
+        m->n_now = items.n;
+        if (items.n) memcpy(m->items.data, items.data, (size_t)items.n * sizeof(sampi_item));
+    }
+    sampi_vec_free(&items);
+    return m->status ? m->status : allowed ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* ---- the matcher as a whole ---- */
+
+/* What a token leads to, without its first bytes if they are to be skipped: items from the returned number on; none: it
+   is not allowed. Nothing is kept yet. */
+static int32_t sampi_matcher_try(sampi_matcher *m, samp_token token, size_t skip)
 {
     size_t n = 0;
     const samp_vocab *vocab = m->index->vocab;
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return m->items.n;
     const uint8_t *bytes = (const uint8_t *)vocab->token_bytes(vocab, token, &n);
     bool listed = m->index->all[token / 32] >> token % 32 & 1;
-    int32_t first = listed ? sampi_accept_bytes(m, bytes, n) : m->n_now;
+    int32_t first = listed ? sampi_accept_bytes(m, bytes + skip, n - skip) : m->n_now;
     for (int32_t i = 0; i < m->n_now; i++)
         if (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_TOKENS) {
             sampi_accept_named(m, token, listed);
@@ -15715,11 +17190,17 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
     if (status) return status;
+    if (m->lazy.waiting) return sampi_accept_waiting(m, token);
     sampi_level before = sampi_mark(m);
-    if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m) ? SAMP_OK : SAMP_E_RANGE;
-    int32_t first = sampi_matcher_try(m, token);
+    if (sampi_is_eog(m->index->vocab, token)) {
+        if (!sampi_matcher_ends(m)) return SAMP_E_RANGE;
+        sampi_keep_place(m, NULL, SAMPI_PLACE_STAYS);
+        return m->status;
+    }
+    int32_t first = sampi_matcher_try(m, token, 0);
     samp_token *kept = m->items.n > first ? (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1) : NULL;
-    if (m->status || !kept) {
+    if (m->status || !kept || !sampi_keep_place(m, m->items.data, m->n_now)) {
+        m->history.n -= kept != NULL;
         sampi_drop(m, before);
         return m->status ? m->status : SAMP_E_RANGE;
     }
@@ -15732,10 +17213,10 @@ static int sampi_matcher_accept(sampi_matcher *m, samp_token token)
 static int sampi_matcher_allows(sampi_matcher *m, samp_token token)
 {
     int status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status ? status : 1;
     if (sampi_is_eog(m->index->vocab, token)) return sampi_matcher_ends(m);
     sampi_level before = sampi_mark(m);
-    bool allowed = sampi_matcher_try(m, token) < m->items.n;
+    bool allowed = sampi_matcher_try(m, token, 0) < m->items.n;
     sampi_drop(m, before);
     return m->status ? m->status : allowed;
 }
@@ -15745,7 +17226,8 @@ static int sampi_matcher_reset(sampi_matcher *m)
 {
     m->status = SAMP_OK;
     m->budget = m->max_steps;
-    m->history.n = m->edges.n = m->items.n = m->work.n = 0;
+    m->history.n = m->edges.n = m->items.n = m->work.n = m->past.n = m->past_n.n = 0;
+    sampi_lazy_reset(&m->lazy);
     m->frames.n = 1;
     m->live = 1;
     sampi_begin_step(m);
@@ -15760,9 +17242,11 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,    &m->states, &m->next,   &m->calls,      &m->items,        &m->frames, &m->edges,
-                         &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots, &m->history };
+    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
+                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
+                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
+    sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
     SAMP_FREE(m->memo);
     SAMP_FREE(m->level);
@@ -15843,6 +17327,14 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
     m->history = sampi_copy_vec(m, &from->history, sizeof(samp_token));
+    m->past = sampi_copy_vec(m, &from->past, sizeof(sampi_item));
+    m->past_n = sampi_copy_vec(m, &from->past_n, sizeof(int32_t));
+    m->lazy = from->lazy;
+    m->lazy.ops = sampi_copy_vec(m, &from->lazy.ops, sizeof(sampi_op));
+    m->lazy.pool = sampi_copy_vec(m, &from->lazy.pool, 1);
+    m->lazy.programs = sampi_copy_vec(m, &from->lazy.programs, sizeof(sampi_program));
+    m->lazy.tokens = sampi_copy_vec(m, &from->lazy.tokens, sizeof(samp_token));
+    m->lazy.places = sampi_copy_vec(m, &from->lazy.places, sizeof(int32_t));
     if (!m->status) return m;
     sampi_matcher_free(m);
     return NULL;
@@ -15858,7 +17350,15 @@ static const char *sampi_grammar_name(const samp_sampler *s)
 
 static int sampi_grammar_accept(samp_sampler *s, samp_token token)
 {
-    return sampi_matcher_accept((sampi_matcher *)s->ctx, token);
+    sampi_matcher *m = (sampi_matcher *)s->ctx;
+    const sampi_sampler *top = (const sampi_sampler *)s;
+    while (top->owner) top = top->owner;
+    m->depth = top->past.depth;
+    return sampi_matcher_accept(m, token);
+}
+static int sampi_grammar_rollback(samp_sampler *s, int32_t n)
+{
+    return sampi_matcher_back((sampi_matcher *)s->ctx, n);
 }
 static void sampi_grammar_reset(samp_sampler *s) { sampi_matcher_reset((sampi_matcher *)s->ctx); }
 static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matcher *)s->ctx); }
@@ -15867,6 +17367,7 @@ static void sampi_grammar_free(samp_sampler *s) { sampi_matcher_free((sampi_matc
 static int sampi_grammar_apply(samp_sampler *s, samp_token_data_array *cur)
 {
     sampi_matcher *m = (sampi_matcher *)s->ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     int status = sampi_matcher_begin(m);
     if (!status) status = sampi_matcher_mask(m, m->bits);
     bool any = false;
@@ -15893,7 +17394,8 @@ static const samp_sampler_i *sampi_grammar_iface(void)
                                           sampi_grammar_reset,
                                           sampi_grammar_clone,
                                           sampi_grammar_free,
-                                          NULL };
+                                          NULL,
+                                          sampi_grammar_rollback };
     return &iface;
 }
 
@@ -15905,12 +17407,15 @@ static samp_sampler *sampi_grammar_clone(const samp_sampler *s)
     return copy;
 }
 
-SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+/* With the triggers of a lazy grammar, which are used up, or NULL. */
+static samp_sampler *sampi_grammar_init(const samp_vocab_index *index, const samp_grammar *grammar, sampi_lazy *lazy)
 {
     sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
     sampi_require(&t, index != NULL, SAMP_E_NULL, "vocab");
     sampi_require(&t, grammar != NULL, SAMP_E_NULL, "grammar");
     sampi_matcher *m = t.status ? NULL : sampi_matcher_blank(index, grammar);
+    if (m && lazy) m->lazy = *lazy;
+    if (!m && lazy) sampi_lazy_free(lazy);
     if (!t.status && !m) return NULL;
     int status = m ? sampi_matcher_make(m) : SAMP_OK;
     sampi_require(&t, !status, status, "grammar");
@@ -15921,6 +17426,42 @@ SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const sa
     samp_sampler *s = sampi_new(&t);
     if (!s) sampi_matcher_free((sampi_matcher *)t.base.ctx);
     return s;
+}
+
+SAMP_API samp_sampler *samp_init_grammar(const samp_vocab_index *index, const samp_grammar *grammar)
+{
+    return sampi_grammar_init(index, grammar, NULL);
+}
+
+static samp_sampler *sampi_grammar_init_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                             const char *const *texts, size_t n_texts, bool patterns,
+                                             const samp_token *tokens, size_t n_tokens)
+{
+    sampi_lazy lazy;
+    const char *field = NULL;
+    memset(&lazy, 0, sizeof lazy);
+    if (!index || !grammar) return sampi_grammar_init(index, grammar, NULL);
+    int status = sampi_lazy_init(&lazy, texts, n_texts, patterns, tokens, n_tokens, (int32_t)index->n_vocab, &field);
+    if (!status) return sampi_grammar_init(index, grammar, &lazy);
+    sampi_lazy_free(&lazy);
+    if (status == SAMP_E_NOMEM) return NULL;
+    sampi_sampler t = sampi_blank(SAMPI_CUSTOM);
+    sampi_require(&t, false, status, field);
+    return sampi_new(&t);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy(const samp_vocab_index *index, const samp_grammar *grammar,
+                                              const char *const *words, size_t n_words, const samp_token *tokens,
+                                              size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, words, n_words, false, tokens, n_tokens);
+}
+
+SAMP_API samp_sampler *samp_init_grammar_lazy_patterns(const samp_vocab_index *index, const samp_grammar *grammar,
+                                                       const char *const *patterns, size_t n_patterns,
+                                                       const samp_token *tokens, size_t n_tokens)
+{
+    return sampi_grammar_init_lazy(index, grammar, patterns, n_patterns, true, tokens, n_tokens);
 }
 
 /* The matcher of a sampler, or NULL and why not. */
@@ -15956,7 +17497,14 @@ SAMP_API int samp_grammar_is_complete(const samp_sampler *s)
 {
     int status;
     const sampi_matcher *m = sampi_matcher_of(s, &status);
-    return m ? sampi_matcher_ends(m) : status;
+    return m ? sampi_matcher_ends(m) && !m->lazy.waiting : status;
+}
+
+SAMP_API int samp_grammar_is_awaiting(const samp_sampler *s)
+{
+    int status;
+    const sampi_matcher *m = sampi_matcher_of(s, &status);
+    return m ? m->lazy.waiting : status;
 }
 
 /* The only byte that the items [from, to) go on with, or -1. */
@@ -15983,7 +17531,7 @@ SAMP_API int64_t samp_grammar_forced(samp_sampler *s, char *bytes, size_t size)
     sampi_matcher *m = sampi_matcher_of(s, &status);
     if (m && size && !bytes) status = SAMP_E_NULL;
     if (!status) status = sampi_matcher_begin(m);
-    if (status) return status;
+    if (status || m->lazy.waiting) return status;
     sampi_level before = sampi_mark(m);
     int32_t from = 0, to = m->n_now;
     int64_t n = 0, whole = 0; /* whole: without a last character that is not complete */
@@ -16009,21 +17557,30 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
     samp_token token = samp_draw(chain, logits, n_vocab);
     int allowed = token < 0 ? token : sampi_matcher_allows(m, token);
     if (allowed < 0) return allowed;
-    if (!allowed) {
-        status = samp_grammar_mask(grammar, m->bits);
-        if (!status && n_vocab > m->index->n_vocab) status = SAMP_E_RANGE;
-        if (status) return status;
-        token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+    if (!allowed) status = samp_grammar_mask(grammar, m->bits);
+    while (!status && token >= 0) {
+        if (!allowed && n_vocab > m->index->n_vocab) return SAMP_E_RANGE;
+        if (!allowed) token = sampi_sample_one(chain, logits, n_vocab, m->bits, false);
+        if (token >= 0) status = samp_accept(grammar, token);
+        if (status != SAMP_E_RANGE || !m->lazy.waiting || (uint32_t)token >= m->index->n_vocab) break;
+        if (allowed)
+            status = samp_grammar_mask(grammar, m->bits); /* a trigger that goes on as it must not: without it */
+        m->bits[token / 32] &= ~(1u << token % 32);
+        allowed = false;
+        status = SAMP_OK;
     }
-    if (token < 0) return token;
-    status = samp_accept(grammar, token);
-    if (!status) status = samp_accept(chain, token);
+    if (status || token < 0) return status ? status : token;
+    status = samp_accept(chain, token);
+    if (status) samp_rollback(grammar, 1); /* a custom sampler of the chain has refused it */
     return status ? status : token;
 }
 
 /* ---- what the core asks ---- */
 
 static bool sampi_is_grammar(const sampi_sampler *s) { return s->base.iface == sampi_grammar_iface(); }
+
+/* How many tokens it can take back. */
+static int32_t sampi_grammar_kept(const sampi_sampler *s) { return ((const sampi_matcher *)s->base.ctx)->past_n.n; }
 
 /* The grammar that sees a chain's candidates before any other sampler does; NULL: there is none. */
 static sampi_sampler *sampi_first_grammar(sampi_sampler *s)
@@ -16044,6 +17601,7 @@ static int sampi_grammar_job(sampi_job *job)
     sampi_sampler *s = sampi_first_grammar(job->s);
     if (!s) return SAMP_OK;
     sampi_matcher *m = (sampi_matcher *)s->base.ctx;
+    if (m->lazy.waiting) return SAMP_OK;
     if (job->n > m->index->n_vocab) return SAMP_E_RANGE;
     int status = samp_grammar_mask(&s->base, m->bits);
     for (size_t i = 0; !status && job->mask && i < (job->n + 31) / 32; i++) m->bits[i] &= job->mask[i];
@@ -16051,7 +17609,7 @@ static int sampi_grammar_job(sampi_job *job)
     return status;
 }
 
-/* Into the fingerprint: the grammar, and the size of the vocabulary. */
+/* Into the fingerprint: the grammar, its triggers, and the size of the vocabulary. */
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
 {
     const sampi_matcher *m = (const sampi_matcher *)s->base.ctx;
@@ -16064,6 +17622,14 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
         sampi_mix(hash, (uint64_t)e->kind << 32 | (uint32_t)e->a);
         sampi_mix(hash, (uint64_t)(uint32_t)e->b << 32 | (uint32_t)e->c);
     }
+    const sampi_lazy *z = &m->lazy;
+    for (int32_t i = 0; i < z->ops.n; i++) {
+        const sampi_op *op = (const sampi_op *)z->ops.data + i;
+        sampi_mix(hash, (uint64_t)op->kind << 32 | (uint32_t)op->a);
+        sampi_mix(hash, (uint64_t)op->b);
+    }
+    for (int32_t i = 0; i < z->tokens.n; i++) sampi_mix(hash, (uint64_t)((const samp_token *)z->tokens.data)[i]);
+    if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
 /* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
@@ -16082,13 +17648,6 @@ static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
-/* The user's own flags again. */
-#if defined(__clang__) || defined(_MSC_VER)
-#pragma float_control(pop)
-#endif
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 /* ==================================================================================================== >>json
    A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
@@ -16337,6 +17896,7 @@ static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
         sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
 }
 
+/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
 static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
 {
     size_t n = strlen(word);
@@ -16478,31 +18038,58 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
 #ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* clang-format off */
+/* A keyword, and what its value must be. */
 #define SAMPI_SCHEMA_KEYS(X) \
-    X(TYPE, "type") X(CONST, "const") X(ENUM, "enum") X(NOT, "not") X(ALL_OF, "allOf") X(ANY_OF, "anyOf") \
-    X(ONE_OF, "oneOf") X(IF, "if") X(THEN, "then") X(ELSE, "else") X(REF, "$ref") \
-    X(PROPERTIES, "properties") X(PATTERN_PROPERTIES, "patternProperties") \
-    X(ADDITIONAL_PROPERTIES, "additionalProperties") X(PROPERTY_NAMES, "propertyNames") X(REQUIRED, "required") \
-    X(MIN_PROPERTIES, "minProperties") X(MAX_PROPERTIES, "maxProperties") \
-    X(DEPENDENT_REQUIRED, "dependentRequired") X(DEPENDENT_SCHEMAS, "dependentSchemas") \
-    X(DEPENDENCIES, "dependencies") X(UNEVALUATED_PROPERTIES, "unevaluatedProperties") \
-    X(PREFIX_ITEMS, "prefixItems") X(ITEMS, "items") X(ADDITIONAL_ITEMS, "additionalItems") \
-    X(CONTAINS, "contains") X(MIN_CONTAINS, "minContains") X(MAX_CONTAINS, "maxContains") \
-    X(MIN_ITEMS, "minItems") X(MAX_ITEMS, "maxItems") X(UNIQUE_ITEMS, "uniqueItems") \
-    X(UNEVALUATED_ITEMS, "unevaluatedItems") \
-    X(MIN_LENGTH, "minLength") X(MAX_LENGTH, "maxLength") X(PATTERN, "pattern") X(FORMAT, "format") \
-    X(MINIMUM, "minimum") X(MAXIMUM, "maximum") X(EXCLUSIVE_MINIMUM, "exclusiveMinimum") \
-    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum") X(MULTIPLE_OF, "multipleOf") \
-    X(DYNAMIC_REF, "$dynamicRef") X(RECURSIVE_REF, "$recursiveRef") \
-    X(ID, "$id") X(OLD_ID, "id") X(ANCHOR, "$anchor") X(DYNAMIC_ANCHOR, "$dynamicAnchor") X(SCHEMA, "$schema") \
-    X(DEFS, "$defs") X(DEFINITIONS, "definitions")
+    X(TYPE, "type", TEXT_OR_LIST) X(CONST, "const", ANY) X(ENUM, "enum", LIST) X(NOT, "not", SCHEMA) \
+    X(ALL_OF, "allOf", LIST) X(ANY_OF, "anyOf", LIST) X(ONE_OF, "oneOf", LIST) \
+    X(IF, "if", SCHEMA) X(THEN, "then", SCHEMA) X(ELSE, "else", SCHEMA) X(REF, "$ref", ANY) \
+    X(PROPERTIES, "properties", MEMBERS) X(PATTERN_PROPERTIES, "patternProperties", MEMBERS) \
+    X(ADDITIONAL_PROPERTIES, "additionalProperties", SCHEMA) X(PROPERTY_NAMES, "propertyNames", SCHEMA) \
+    X(REQUIRED, "required", LIST_OR_BOOL) \
+    X(MIN_PROPERTIES, "minProperties", NUMBER) X(MAX_PROPERTIES, "maxProperties", NUMBER) \
+    X(DEPENDENT_REQUIRED, "dependentRequired", MEMBERS) X(DEPENDENT_SCHEMAS, "dependentSchemas", MEMBERS) \
+    X(DEPENDENCIES, "dependencies", MEMBERS) X(UNEVALUATED_PROPERTIES, "unevaluatedProperties", SCHEMA) \
+    X(PREFIX_ITEMS, "prefixItems", LIST) X(ITEMS, "items", SCHEMA_OR_LIST) \
+    X(ADDITIONAL_ITEMS, "additionalItems", SCHEMA) \
+    X(CONTAINS, "contains", SCHEMA) X(MIN_CONTAINS, "minContains", NUMBER) X(MAX_CONTAINS, "maxContains", NUMBER) \
+    X(MIN_ITEMS, "minItems", NUMBER) X(MAX_ITEMS, "maxItems", NUMBER) X(UNIQUE_ITEMS, "uniqueItems", BOOL) \
+    X(UNEVALUATED_ITEMS, "unevaluatedItems", SCHEMA) \
+    X(MIN_LENGTH, "minLength", NUMBER) X(MAX_LENGTH, "maxLength", NUMBER) \
+    X(PATTERN, "pattern", TEXT) X(FORMAT, "format", TEXT) \
+    X(MINIMUM, "minimum", NUMBER) X(MAXIMUM, "maximum", NUMBER) \
+    X(EXCLUSIVE_MINIMUM, "exclusiveMinimum", NUMBER_OR_BOOL) \
+    X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", NUMBER_OR_BOOL) \
+    X(MULTIPLE_OF, "multipleOf", NUMBER) \
+    X(DYNAMIC_REF, "$dynamicRef", ANY) X(RECURSIVE_REF, "$recursiveRef", ANY) X(ID, "$id", ANY) X(OLD_ID, "id", ANY) \
+    X(ANCHOR, "$anchor", ANY) X(DYNAMIC_ANCHOR, "$dynamicAnchor", ANY) X(SCHEMA, "$schema", ANY) \
+    X(DEFS, "$defs", ANY) X(DEFINITIONS, "definitions", ANY)
 /* clang-format on */
 typedef enum sampi_schema_key {
-#define SAMPI_SCHEMA_KEY(key, name) SAMPI_KEY_##key,
+#define SAMPI_SCHEMA_KEY(key, name, value) SAMPI_KEY_##key,
     SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_KEY)
 #undef SAMPI_SCHEMA_KEY
         SAMPI_KEY_LAST
 } sampi_schema_key;
+
+/* What the value of a keyword may be: the kinds of JSON, as a set, and how an error tells them. */
+#define SAMPI_SCHEMA_VALUES(X)                                                                                       \
+    X(ANY, 0x7f, "") /* or looked at where it is read */                                                             \
+    X(BOOL, 1 << SAMPI_JSON_FALSE | 1 << SAMPI_JSON_TRUE, "true or false")                                           \
+    X(NUMBER, 1 << SAMPI_JSON_NUMBER, "a number")                                                                    \
+    X(TEXT, 1 << SAMPI_JSON_STRING, "a string")                                                                      \
+    X(LIST, 1 << SAMPI_JSON_ARRAY, "an array")                                                                       \
+    X(MEMBERS, 1 << SAMPI_JSON_OBJECT, "an object")                                                                  \
+    X(TEXT_OR_LIST, SAMPI_VALUE_TEXT | SAMPI_VALUE_LIST, "a string, or an array of them")                            \
+    X(SCHEMA, SAMPI_VALUE_BOOL | SAMPI_VALUE_MEMBERS, "a schema")                                                    \
+    X(SCHEMA_OR_LIST, SAMPI_VALUE_SCHEMA | SAMPI_VALUE_LIST, "a schema") /* up to draft 7 */                         \
+    X(LIST_OR_BOOL, SAMPI_VALUE_LIST | SAMPI_VALUE_BOOL, "an array")     /* draft 3; of scalars it says nothing */   \
+    X(NUMBER_OR_BOOL, SAMPI_VALUE_NUMBER | SAMPI_VALUE_BOOL, "a number") /* draft 4 */
+enum {
+#define SAMPI_SCHEMA_VALUE(value, kinds, text) SAMPI_VALUE_##value = kinds,
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_VALUE)
+#undef SAMPI_SCHEMA_VALUE
+        SAMPI_VALUE_LAST
+};
 
 /* Sets of types. */
 enum {
@@ -16546,7 +18133,7 @@ typedef struct sampi_schema {
     sampi_tree *tree;
     int status;                     /* the first error: what comes after it does nothing */
     bool in_order;                  /* members come in the schema's order */
-    int draft;                      /* 4, 6, 7, or 2020 */
+    int draft;                      /* 4 to 7; 8: 2019 and later */
     int32_t key[SAMPI_KEY_LAST];    /* numbers of strings; -1: the document does not have it */
     uint8_t *key_of;                /* [n_strings] key + 1, or 0 */
     sampi_scalars *scalars;         /* [2 * n_nodes] of schemas, as under- and overestimate */
@@ -16581,14 +18168,6 @@ static const char *sampi_doc_text(const sampi_schema *x, int32_t string, size_t 
 {
     *n = x->doc.strings[string].n;
     return x->doc.bytes + x->doc.strings[string].at;
-}
-
-/* The keyword's value in a schema; -1: it has none. Up to draft 7, a $ref has no neighbours. */
-static int32_t sampi_keyword(const sampi_schema *x, int32_t schema, sampi_schema_key key)
-{
-    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
-        return -1;
-    return sampi_json_member(&x->doc, schema, x->key[key]);
 }
 
 /* ---- errors ---- */
@@ -16649,6 +18228,32 @@ static SAMPI_COLD void sampi_malformed(sampi_schema *x, int32_t node, const char
     sampi_schema_fail(x, node, SAMP_E_FORMAT, text);
 }
 
+/* The keyword's value in a schema; -1: it has none, or none that such a keyword may have, which is an error. Up to
+   draft 7, a $ref has no neighbours. */
+static SAMPI_COLD int32_t sampi_keyword(sampi_schema *x, int32_t schema, sampi_schema_key key)
+{
+#define SAMPI_SCHEMA_MAY_BE(key, name, value) SAMPI_VALUE_##value,
+    static const uint8_t may_be[] = { SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_MAY_BE) };
+#undef SAMPI_SCHEMA_MAY_BE
+    if (x->draft < 8 && key != SAMPI_KEY_REF && sampi_json_member(&x->doc, schema, x->key[SAMPI_KEY_REF]) >= 0)
+        return -1;
+    int32_t node = sampi_json_member(&x->doc, schema, x->key[key]);
+    if (node < 0 || may_be[key] >> sampi_doc(x, node)->kind & 1) return node;
+#define SAMPI_SCHEMA_EXPECTED(value, kinds, text)                                                                    \
+    if (may_be[key] == SAMPI_VALUE_##value) sampi_malformed(x, node, "expected " text);
+    SAMPI_SCHEMA_VALUES(SAMPI_SCHEMA_EXPECTED)
+#undef SAMPI_SCHEMA_EXPECTED
+    return -1;
+}
+
+/* The number of a name in a list of names; -1, and an error: it is no string. */
+static SAMPI_COLD int32_t sampi_schema_name(sampi_schema *x, int32_t node)
+{
+    if (sampi_doc(x, node)->kind == SAMPI_JSON_STRING) return sampi_doc(x, node)->text;
+    sampi_malformed(x, node, "expected a name");
+    return -1;
+}
+
 /* An error of the tree is one of the schema. */
 static SAMPI_COLD void sampi_schema_made(sampi_schema *x, int status)
 {
@@ -16675,7 +18280,7 @@ static SAMPI_COLD void sampi_push(sampi_schema *x, sampi_vec *vec, int32_t value
         sampi_schema_fail(x, 0, SAMP_E_NOMEM, "out of memory");
 }
 
-static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)vec->data + at; }
+static int32_t *sampi_ints(const sampi_vec *vec, int32_t at) { return (int32_t *)sampi_vec_at(vec, 4, at); }
 
 /* The value of a keyword that counts, a whole number and not negative; `absent` if it is not there. What is larger than
    any text counts as INT32_MAX, which is as good as a maximum and refused as a minimum. */
@@ -16685,7 +18290,6 @@ static SAMPI_COLD int32_t sampi_schema_count(sampi_schema *x, int32_t schema, sa
     size_t n, i = 0;
     int64_t value = 0;
     if (node < 0) return absent;
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_NUMBER) return sampi_malformed(x, node, "expected a number"), absent;
     const char *text = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
         if (value < INT32_MAX) value = value * 10 + (text[i] - '0');
@@ -16750,7 +18354,7 @@ static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
 }
 
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
-static SAMPI_COLD int32_t sampi_schema_id(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
     bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && sampi_is_schema(x, schema);
@@ -16789,7 +18393,7 @@ static SAMPI_COLD size_t sampi_uri_join(char *base, size_t n, const char *ref, s
 }
 
 /* The address that holds at a node: the $id around it, joined from the root on. 0: none. */
-static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t node, char *out)
+static SAMPI_COLD size_t sampi_schema_address(sampi_schema *x, int32_t node, char *out)
 {
     int32_t way[SAMPI_JSON_DEPTH + 1];
     int n_way = 0;
@@ -16805,7 +18409,7 @@ static SAMPI_COLD size_t sampi_schema_address(const sampi_schema *x, int32_t nod
 }
 
 /* The schema around a node that has an address of its own, or the root. */
-static SAMPI_COLD int32_t sampi_schema_resource(const sampi_schema *x, int32_t node)
+static SAMPI_COLD int32_t sampi_schema_resource(sampi_schema *x, int32_t node)
 {
     for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) {
         size_t n = 0;
@@ -17104,7 +18708,8 @@ static SAMPI_COLD sampi_node sampi_schema_at_least(const sampi_schema *x, const 
     return sampi_tree_alt(t, x->magnitude, sampi_schema_minus(t, small));
 }
 
-/* The spellings of one number: any number of zeros at the end of its fraction. */
+/* The spellings of the number at `node` that are taken: without an exponent, any number of zeros at the end of the
+   fraction, 0 also as -0. */
 static SAMPI_COLD sampi_node sampi_schema_exactly(const sampi_schema *x, int32_t node)
 {
     sampi_tree *t = x->tree;
@@ -17233,6 +18838,7 @@ static SAMPI_COLD sampi_node sampi_texts_node(sampi_schema *x, sampi_texts a, bo
     return node;
 }
 
+/* Is the value, as JSON and not as a spelling, in a list (not SAMPI_ANY or SAMPI_SOME)? */
 static SAMPI_COLD bool sampi_texts_has(const sampi_schema *x, sampi_texts list, int32_t value)
 {
     for (int32_t i = 0; i < list.n; i++)
@@ -17415,7 +19021,6 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     };
     size_t n;
     sampi_texts all = sampi_texts_any();
-    if (sampi_doc(x, node)->kind != SAMPI_JSON_STRING) return sampi_malformed(x, node, "expected a string"), all;
     const char *name = sampi_doc_text(x, sampi_doc(x, node)->text, &n);
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         if (strlen(formats[i].name) != n || memcmp(formats[i].name, name, n)) continue;
@@ -17492,6 +19097,7 @@ static SAMPI_COLD sampi_scalars sampi_scalars_of(unsigned types)
     return s;
 }
 
+/* Set operations, part by part. The arguments are copies; lists in the arena never change. */
 static SAMPI_COLD sampi_scalars sampi_scalars_and(sampi_schema *x, sampi_scalars a, sampi_scalars b)
 {
     a.types &= b.types;
@@ -17591,8 +19197,6 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
 static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t values, bool one)
 {
     sampi_scalars s = sampi_scalars_of(0);
-    if (!one && sampi_doc(x, values)->kind != SAMPI_JSON_ARRAY)
-        return sampi_malformed(x, values, "expected an array"), s;
     for (int string = 0; string < 2; string++) {
         sampi_texts *texts = string ? &s.string : &s.number;
         texts->list = x->arena.n;
@@ -17696,7 +19300,7 @@ static sampi_goal *sampi_goal_at(const sampi_schema *x, int32_t goal) { return (
 static sampi_literal sampi_literal_of(int32_t node, int meant) { return (sampi_literal)(node * 4 + meant); }
 
 /* How many keywords of a schema ask something of a value. */
-static SAMPI_COLD int32_t sampi_schema_says(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_says(sampi_schema *x, int32_t schema)
 {
     int32_t n = 0;
     if (sampi_doc(x, schema)->kind != SAMPI_JSON_OBJECT) return 1;
@@ -17842,8 +19446,6 @@ static SAMPI_COLD unsigned sampi_goal_deep(sampi_schema *x, int32_t goal)
     return types;
 }
 
-/* What remains of a goal for arrays or objects: see sampi_expand. */
-static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type);
 static SAMPI_COLD bool sampi_goal_has_shape(sampi_schema *x, int32_t goal, unsigned type);
 
 /* Is there a value that satisfies a goal? False only if there is none; where it would take long, true. */
@@ -17886,7 +19488,7 @@ static SAMPI_COLD sampi_node sampi_goal_node(sampi_schema *x, int32_t goal)
 }
 
 /* The schemas of the first items: prefixItems, or what drafts 4 to 2019 write as an array in items. -1: none. */
-static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t schema)
+static SAMPI_COLD int32_t sampi_schema_prefix(sampi_schema *x, int32_t schema)
 {
     int32_t prefix = sampi_keyword(x, schema, SAMPI_KEY_PREFIX_ITEMS),
             items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
@@ -17894,8 +19496,9 @@ static SAMPI_COLD int32_t sampi_schema_prefix(const sampi_schema *x, int32_t sch
     return items >= 0 && sampi_doc(x, items)->kind == SAMPI_JSON_ARRAY ? items : -1;
 }
 
-/* The schema of the items behind those. */
-static SAMPI_COLD int32_t sampi_schema_rest(const sampi_schema *x, int32_t schema)
+/* The schema of the items behind sampi_schema_prefix's; -1: none, so any will do. Without an array of first items
+   additionalItems says nothing. */
+static SAMPI_COLD int32_t sampi_schema_rest(sampi_schema *x, int32_t schema)
 {
     int32_t items = sampi_keyword(x, schema, SAMPI_KEY_ITEMS);
     if (items < 0 || sampi_doc(x, items)->kind != SAMPI_JSON_ARRAY) return items;
@@ -17995,7 +19598,7 @@ static SAMPI_COLD int32_t sampi_todo_literal(sampi_schema *x, int32_t node, int 
 static SAMPI_COLD void sampi_expand(sampi_schema *x, sampi_shapes *s, int32_t now, int32_t later);
 static SAMPI_COLD void sampi_finish(sampi_schema *x, sampi_shapes *s);
 
-/* One way: a literal more, or an atom more (kind >= 0), beside what is to do. */
+/* One way: a literal more, beside what is to do. */
 static SAMPI_COLD void sampi_way_literal(sampi_schema *x, sampi_shapes *s, int32_t node, int meant, int32_t now,
                                          int32_t later)
 {
@@ -18098,9 +19701,10 @@ static SAMPI_COLD void sampi_expand_isnt_object(sampi_schema *x, sampi_shapes *s
 {
     int32_t at, n_atoms = x->atoms.n;
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_REQUIRED)) >= 0 && sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY)
-        for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
-            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, sampi_doc(x, i)->text, now, later);
-            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, sampi_doc(x, i)->text, 0);
+        for (int32_t i = sampi_doc(x, at)->first, name; i >= 0; i = sampi_doc(x, i)->next) {
+            if ((name = sampi_schema_name(x, i)) < 0) break;
+            sampi_way_atom(x, s, SAMPI_ATOM_FORBID, schema, name, now, later);
+            sampi_atom_add(x, SAMPI_ATOM_REQUIRE, schema, name, 0);
         }
     if ((at = sampi_keyword(x, schema, SAMPI_KEY_PROPERTIES)) >= 0)
         for (int32_t i = sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
@@ -18229,7 +19833,6 @@ static SAMPI_COLD void sampi_expand_isnt(sampi_schema *x, sampi_shapes *s, int32
 static SAMPI_COLD void sampi_expand_of(sampi_schema *x, sampi_shapes *s, int32_t array, bool only, int32_t now,
                                        int32_t later)
 {
-    if (sampi_doc(x, array)->kind != SAMPI_JSON_ARRAY) sampi_malformed(x, array, "expected an array of schemas");
     for (int32_t i = sampi_doc(x, array)->first; i >= 0 && sampi_schema_step(x, i); i = sampi_doc(x, i)->next) {
         int32_t todo = x->todo.n, others = later;
         for (int32_t k = only ? sampi_doc(x, array)->first : -1; k >= 0; k = sampi_doc(x, k)->next)
@@ -18249,10 +19852,8 @@ static SAMPI_COLD void sampi_expand_dependency(sampi_schema *x, sampi_shapes *s,
     if (sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY || sampi_doc(x, node)->kind == SAMPI_JSON_STRING) {
         bool list = sampi_doc(x, node)->kind == SAMPI_JSON_ARRAY; /* drafts 3 has one name without a list */
         for (int32_t i = list ? sampi_doc(x, node)->first : node; i >= 0; i = list ? sampi_doc(x, i)->next : -1) {
-            if (sampi_doc(x, i)->kind != SAMPI_JSON_STRING)
-                sampi_malformed(x, i, "expected a name");
-            else
-                sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, sampi_doc(x, i)->text, 0);
+            int32_t other = sampi_schema_name(x, i);
+            if (other >= 0) sampi_atom_add(x, SAMPI_ATOM_REQUIRE, i, other, 0);
         }
         sampi_expand(x, s, now, later);
     } else
@@ -18338,6 +19939,8 @@ static SAMPI_COLD void sampi_expand_goal(sampi_schema *x, sampi_shapes *s, int32
     x->todo.n = todo;
 }
 
+/* The arrays, or the objects, that satisfy a goal, as one node: an alternative for each way that sampi_expand finds.
+   The atoms of a search around this one stay as they are. */
 static SAMPI_COLD sampi_node sampi_goal_shapes(sampi_schema *x, int32_t goal, unsigned type)
 {
     sampi_shapes s = { type, false, false, x->atoms.n, 0, SAMPI_NEVER };
@@ -18406,11 +20009,8 @@ static SAMPI_COLD void sampi_object_group(sampi_schema *x, sampi_object *o, int3
     bool list = at >= 0 &&
                 sampi_doc(x, at)->kind == SAMPI_JSON_ARRAY; /* draft 3 had a boolean; drafts 4 on ignore it */
     if (at >= 0 && !list) sampi_malformed(x, at, "expected an array of names");
-    for (int32_t i = list ? sampi_doc(x, at)->first : -1; i >= 0; i = sampi_doc(x, i)->next)
-        if (sampi_doc(x, i)->kind == SAMPI_JSON_STRING)
-            sampi_object_name(x, o, sampi_doc(x, i)->text, true);
-        else
-            sampi_malformed(x, i, "expected a name");
+    for (int32_t i = list ? sampi_doc(x, at)->first : -1, name; i >= 0; i = sampi_doc(x, i)->next)
+        if ((name = sampi_schema_name(x, i)) >= 0) sampi_object_name(x, o, name, true);
     at = sampi_keyword(x, schema, SAMPI_KEY_PATTERN_PROPERTIES);
     for (int32_t i = at < 0 ? -1 : sampi_doc(x, at)->first; i >= 0; i = sampi_doc(x, i)->next) {
         bool known = false;
@@ -18808,6 +20408,16 @@ static SAMPI_COLD void sampi_array_collect(sampi_schema *x, sampi_array *a)
         if (sampi_array_goal(x, a, i, -1) < 0) a->most = i;
 }
 
+/* Is the node one of the members? What allows the same texts is the same node. */
+static SAMPI_COLD bool sampi_is_member(sampi_schema *x, const sampi_vec *members, sampi_node node)
+{
+    for (int32_t i = 0; i < members->n; i++) {
+        if (((const sampi_member *)members->data)[i].node == node) return true;
+        if (i % 64 == 0) (void)sampi_schema_step(x, 0);
+    }
+    return false;
+}
+
 /* uniqueItems, where every item is one of a few values: members in any order, none twice. */
 static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
 {
@@ -18826,6 +20436,7 @@ static SAMPI_COLD sampi_node sampi_array_unique(sampi_schema *x, sampi_array *a)
         sampi_member m = { i < 3 ? sampi_tree_text(x->tree, words[i], strlen(words[i]))
                                  : sampi_schema_value_text(x, *sampi_ints(&x->arena, at)),
                            false };
+        if (sampi_is_member(x, &list, m.node)) continue; /* an enum may say the same twice */
         sampi_member *room = (sampi_member *)sampi_vec_add(&list, sizeof m, 1);
         if (room)
             *room = m;
@@ -19014,7 +20625,7 @@ static SAMPI_COLD void sampi_schema_constants(sampi_schema *x)
 static SAMPI_COLD int sampi_schema_prepare(sampi_schema *x)
 {
     static const char *const names[] = {
-#define SAMPI_SCHEMA_NAME(key, name) name,
+#define SAMPI_SCHEMA_NAME(key, name, value) name,
         SAMPI_SCHEMA_KEYS(SAMPI_SCHEMA_NAME)
 #undef SAMPI_SCHEMA_NAME
     };
@@ -19106,6 +20717,13 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+/* The user's own flags again. */
+#if defined(__clang__) || defined(_MSC_VER)
+#pragma float_control(pop)
+#endif
+#if defined(__clang__)
+#pragma clang diagnostic pop
+#endif
 #endif /* SAMPLING_IMPLEMENTATION */
 
 /* MIT License

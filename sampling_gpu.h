@@ -3931,7 +3931,8 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
-        case SAMPI_CHAIN: /* its members are what runs */
+        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
+        case SAMPI_CHAIN:  /* its members are what runs */
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }
@@ -4767,7 +4768,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
     if (gpu->verdict[job] < 0) status = gpu->verdict[job];
     if (gpu->verdict[job] > 0) status = SAMP_OK, token = gpu->verdict[job] - 1;
     if (status) return status;
-    sampi_edited(s);
+    sampi_moves(s);
     if (slot->custom || token < 0) sampi_save_state(s); /* what the device has done can fail no more */
     if (token < 0) {
         sampi_gpu_route r;
@@ -4790,6 +4791,7 @@ static samp_token sampi_gpu_commit_row(samp_gpu *gpu, uint32_t job, samp_sampler
         s->position = position;
         return status;
     }
+    sampi_moved(s);
     s->perf.n_sample++;
     s->perf.n_accept++;
     slot->n_edits = s->n_edits;
@@ -4848,7 +4850,9 @@ static void sampi_gpu_prefetch_commit(const samp_gpu *gpu, uint32_t j)
         sampi_gpu_prefetch_lines(far->listener[i], sizeof *far->chain);
     if (!next || next->n_listeners > SAMPI_GPU_LISTENERS) return;
     const sampi_chain *c = &next->chain->u.chain;
+    const sampi_past *past = &next->chain->past;
     sampi_gpu_prefetch_lines(c->prev + c->ring.head, 1);
+    if (past->made) sampi_gpu_prefetch_lines(past->word + (size_t)past->width * (size_t)past->next, 1);
     for (int i = 0; i < next->n_listeners; i++) {
         const sampi_sampler *s = next->listener[i];
         if (s->kind == SAMPI_PENALTIES) sampi_gpu_prefetch_lines(sampi_penalties_list(s), s->part_size[1] / 2);

@@ -37,7 +37,8 @@ enum {
     BENCH_ROWS = 24,        /* in rotation; at 128,256 tokens 12 MiB, too much for a core's own caches */
     BENCH_MAX_ROUNDS = 101, /* room in a series */
     BENCH_MAX_WINDOW = 4096,
-    BENCH_N_BIAS = 100,
+    BENCH_N_BIAS = 100, /* of a case, and the most of any chain */
+    BENCH_MOST_BIAS = 1025,
     BENCH_SEED = 20
 };
 
@@ -61,7 +62,7 @@ static inline void *bench_alloc(size_t size)
 typedef struct bench_options {
     const char *cases, *logits, *isa, *sizes, *csv, *real, *library;
     int rounds, rows;
-    bool quick, all, passes, arrays;
+    bool quick, all, passes, arrays, cliffs;
 } bench_options;
 
 static inline bool bench_listed(const char *list, const char *name)
@@ -109,6 +110,8 @@ static inline bench_options bench_parse(int argc, char **argv, const char *usage
             o.all = true;
         else if (!strcmp(name, "--array"))
             o.arrays = true;
+        else if (!strcmp(name, "--cliffs"))
+            o.cliffs = true;
         else if (!strcmp(name, "--passes"))
             o.passes = true;
         else if (name[0] != '-' && !o.library)
@@ -129,7 +132,7 @@ static inline size_t bench_next_size(const char **list)
     if (!**list) return 0;
     if (length < sizeof item) memcpy(item, *list, length);
     *list += length + ((*list)[length] == ',');
-    return (size_t)bench_number(item, "--n", 1000, (long)SAMP_MAX_VOCAB);
+    return (size_t)bench_number(item, "--n", 100, (long)SAMP_MAX_VOCAB);
 }
 
 /* Ends the program if the list names something that is not there; name(i) is the i-th name, NULL behind the
@@ -332,9 +335,9 @@ static inline int bench_stages(const bench_case *c)
 
 static inline const samp_logit_bias *bench_biases(size_t n_vocab)
 {
-    static samp_logit_bias bias[BENCH_N_BIAS];
+    static samp_logit_bias bias[BENCH_MOST_BIAS];
     source r = source_at(7);
-    for (int i = 0; i < BENCH_N_BIAS; i++) {
+    for (int i = 0; i < BENCH_MOST_BIAS; i++) {
         bias[i].token = (samp_token)bench_below(&r, n_vocab);
         bias[i].bias = (float)bench_uniform(&r, -2.0, 2.0);
     }
@@ -373,7 +376,7 @@ static inline samp_sampler *bench_default_chain(const stage *g, size_t n_vocab)
 
 static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
 {
-    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL, NULL };
+    static const samp_sampler_i nothing = { NULL, NULL, bench_do_nothing, NULL, NULL, NULL, NULL, NULL };
     int32_t n = (int32_t)n_vocab;
     switch (g->kind) {
         case LOGIT_BIAS: return samp_init_logit_bias(n, g->k, bench_biases(n_vocab));
@@ -382,9 +385,9 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case TOP_N_SIGMA: return samp_init_top_n_sigma(g->x);
         case TOP_K: return samp_init_top_k(g->k);
         case TAIL_FREE: return samp_init_tail_free(g->x, 0);
-        case TYPICAL: return samp_init_typical(g->x, 0);
-        case TOP_P: return samp_init_top_p(g->x, 0);
-        case MIN_P: return samp_init_min_p(g->x, 0);
+        case TYPICAL: return samp_init_typical(g->x, (size_t)g->k);
+        case TOP_P: return samp_init_top_p(g->x, (size_t)g->k);
+        case MIN_P: return samp_init_min_p(g->x, (size_t)g->k);
         case XTC: return samp_init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return samp_init_temp(g->x);
         case TEMP_EXT: return samp_init_temp_ext(g->x, g->y, g->z);

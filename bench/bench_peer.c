@@ -16,6 +16,7 @@ static const char usage[] =
     "  --logits LIST   peaked, flat, real (all)\n"
     "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
     "  --array         arrays only (samp_apply)\n"
+    "  --cliffs        pairs of chains that should take about as long, arrays and dense logits\n"
     "  --rounds N      rounds of ours, floor, peer; at least 5 (7)\n"
     "  --rows N        rows in rotation (24)\n"
     "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
@@ -146,9 +147,9 @@ static peer_sampler *make_peer_stage(const llama_peer *api, const stage *g, int3
         case DRY: return api->init_dry_testing(g->x, g->y, 2, g->k, &no_breakers);
         case TOP_N_SIGMA: return api->init_top_n_sigma(g->x);
         case TOP_K: return api->init_top_k(g->k);
-        case TYPICAL: return api->init_typical(g->x, 0);
-        case TOP_P: return api->init_top_p(g->x, 0);
-        case MIN_P: return api->init_min_p(g->x, 0);
+        case TYPICAL: return api->init_typical(g->x, (size_t)g->k);
+        case TOP_P: return api->init_top_p(g->x, (size_t)g->k);
+        case MIN_P: return api->init_min_p(g->x, (size_t)g->k);
         case XTC: return api->init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return api->init_temp(g->x);
         case TEMP_EXT: return api->init_temp_ext(g->x, g->y, g->z);
@@ -440,34 +441,197 @@ static double time_apply(samp_sampler *ours, bench_peer *p, peer_data *data, con
     return us / rows->count;
 }
 
+/* What a call of time_apply gives for ours under either random source, and for the peer: the least of the rounds. */
+typedef struct array_times {
+    double ours, llama, peer;
+} array_times;
+
+static array_times time_arrays(const bench_options *o, const bench_case *c, bench_peer *p, const bench_rows *rows)
+{
+    array_times t = { 1e9, 1e9, 1e9 };
+    samp_sampler *ours = bench_make_chain(c, rows->n, SAMP_RNG_PHILOX);
+    samp_sampler *llama = bench_make_chain(c, rows->n, SAMP_RNG_MT19937);
+    bool has = peer_has(c);
+    if (has) p->chain = make_peer_chain(p->api, c, rows->n);
+    for (int round = 0; round < o->rounds * ARRAY_ROUNDS; round++) {
+        t.ours = fmin(t.ours, time_apply(ours, NULL, p->data, rows));
+        t.llama = fmin(t.llama, time_apply(llama, NULL, p->data, rows));
+        if (has) t.peer = fmin(t.peer, time_apply(NULL, p, p->data, rows));
+    }
+    if (has) p->api->free(p->chain);
+    samp_free(ours);
+    samp_free(llama);
+    return t;
+}
+
 static void run_arrays(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n, FILE *csv)
 {
     bench_rows rows = bench_make_rows(kind, n, o->rows, o->real);
     bench_peer peer = { api, NULL, bench_alloc(n * sizeof *peer.data), 0, 0 };
     printf("\n%zu tokens, %s logits, ours: %s; arrays, the least of %d rounds\n", n, bench_logits_name[kind],
            bench_isa_now(), o->rounds * ARRAY_ROUNDS);
-    printf("%-18s %9s %9s %7s\n", "case", "ours us", "peer us", "ratio");
+    printf("%-18s %9s %9s %7s %9s %7s\n", "case", "ours us", "peer us", "ratio", "llama us", "ratio");
     for (int i = 0; i < BENCH_N_CASES + N_ARRAY_CASES; i++) {
         const bench_case *c = i < BENCH_N_CASES ? &bench_cases[i] : &array_cases[i - BENCH_N_CASES];
-        bench_series us = { { 0.0 }, 0 }, peer_us = us;
         if (!bench_listed(o->cases, c->name) || !peer_has(c)) continue;
-        samp_sampler *ours = bench_make_chain(c, n, SAMP_RNG_PHILOX);
-        peer.chain = make_peer_chain(api, c, n);
-        for (int round = 0; round < o->rounds * ARRAY_ROUNDS; round++) {
-            bench_put(&us, time_apply(ours, NULL, peer.data, &rows));
-            bench_put(&peer_us, time_apply(NULL, &peer, peer.data, &rows));
-        }
-        double least = bench_least(&us), theirs = bench_least(&peer_us);
-        printf("%-18s %9.2f %9.1f %7.1f  %s\n", c->name, least, theirs, theirs / least,
-               theirs < least ? "SLOWER THAN THE PEER" : "");
+        array_times t = time_arrays(o, c, &peer, &rows);
+        printf("%-18s %9.2f %9.1f %7.1f %9.2f %7.1f  %s%s\n", c->name, t.ours, t.peer, t.peer / t.ours, t.llama,
+               t.peer / t.llama, t.peer < t.ours ? "SLOWER THAN THE PEER" : "",
+               t.peer < t.llama ? ", SLOWER THAN THE PEER with its tokens" : "");
         fflush(stdout);
-        fprintf(csv, "array_%s,%zu,%s,%.3f,%.3f,%.3f,\n", c->name, n, bench_logits_name[kind], least, theirs,
-                theirs / least);
-        api->free(peer.chain);
-        samp_free(ours);
+        fprintf(csv, "array_%s,%zu,%s,%.3f,%.3f,%.3f,,%.3f\n", c->name, n, bench_logits_name[kind], t.ours, t.peer,
+                t.peer / t.ours, t.llama);
     }
     free(peer.data);
     free(rows.data);
+}
+
+/* ==== Cliffs ============================================================================================
+ * Pairs of chains that do nearly the same: one that anybody writes, and one with what might have been forgotten when it
+ * was made fast. The second may take at most three times as long, and not longer than the peer, from an array of
+ * candidates (the peer's column) and from logits. */
+
+enum { CLIFF_NEST = 1, CLIFF_MANY, CLIFF_STAGES = 6, CLIFF_TIMES = 3 };
+
+typedef struct cliff {
+    const char *name;
+    stage plain[CLIFF_STAGES], steep[CLIFF_STAGES];
+    int how; /* CLIFF_NEST: the steep chain's first stages in a chain of their own; CLIFF_MANY: 64 and 65 samplers */
+} cliff;
+
+#define REST_TOP_P                                                                                                   \
+    { .kind = TOP_P, .x = 0.95f }, { .kind = TEMP, .x = 0.8f }, { .kind = DIST }
+#define REST_TOP_K { .kind = TOP_K, .k = 40 }, REST_TOP_P
+#define ONE_TEMP                                                                                                     \
+    {                                                                                                                \
+        .kind = TEMP, .x = 0.8f                                                                                      \
+    }
+#define PENALTIES_                                                                                                   \
+    {                                                                                                                \
+        .kind = PENALTIES, .x = 1.1f, .k = 64                                                                        \
+    }
+static const cliff cliffs[] = {
+    { "custom first", { REST_TOP_K }, { { .kind = CUSTOM }, REST_TOP_K }, 0 },
+    { "custom first, long", { ONE_TEMP, { .kind = DIST } }, { { .kind = CUSTOM }, ONE_TEMP, { .kind = DIST } }, 0 },
+    { "custom in between", { REST_TOP_K }, { { .kind = TOP_K, .k = 40 }, { .kind = CUSTOM }, REST_TOP_P }, 0 },
+    { "custom between, long", { ONE_TEMP, { .kind = DIST } }, { ONE_TEMP, { .kind = CUSTOM }, { .kind = DIST } }, 0 },
+    { "two temperatures",
+      { ONE_TEMP, { .kind = DIST } },
+      { ONE_TEMP, { .kind = TEMP, .x = 1.1f }, { .kind = DIST } },
+      0 },
+    { "temp, penalties", { PENALTIES_, ONE_TEMP, { .kind = DIST } }, { ONE_TEMP, PENALTIES_, { .kind = DIST } }, 0 },
+    { "chain in a chain", { REST_TOP_K }, { REST_TOP_K }, CLIFF_NEST },
+    { "65 samplers", { REST_TOP_P }, { REST_TOP_P }, CLIFF_MANY },
+    { "top_k = n_vocab", { REST_TOP_P }, { { .kind = TOP_K, .k = INT32_MAX }, REST_TOP_P }, 0 },
+    { "top_p, min_keep",
+      { REST_TOP_P },
+      { { .kind = TOP_P, .x = 0.95f, .k = 1000 }, ONE_TEMP, { .kind = DIST } },
+      0 },
+    { "min_p, min_keep",
+      { { .kind = MIN_P, .x = 0.05f }, { .kind = DIST } },
+      { { .kind = MIN_P, .x = 0.05f, .k = 1000 }, { .kind = DIST } },
+      0 },
+    { "typical, min_keep",
+      { { .kind = TYPICAL, .x = 0.9f }, { .kind = DIST } },
+      { { .kind = TYPICAL, .x = 0.9f, .k = 1000 }, { .kind = DIST } },
+      0 },
+    { "1025 changes",
+      { { .kind = LOGIT_BIAS, .k = 1000 }, REST_TOP_P },
+      { { .kind = LOGIT_BIAS, .k = 1025 }, REST_TOP_P },
+      0 },
+    { "1025 changes, long",
+      { { .kind = LOGIT_BIAS, .k = 1000 }, ONE_TEMP, { .kind = DIST } },
+      { { .kind = LOGIT_BIAS, .k = 1025 }, ONE_TEMP, { .kind = DIST } },
+      0 },
+};
+
+/* One side of a pair, ours (api NULL) or the peer's, which has no custom sampler. */
+static void *make_cliff(const cliff *c, bool steep, const llama_peer *api, size_t n, samp_rng_kind rng)
+{
+    static samp_token text[64];
+    samp_sampler *ours = api ? NULL : samp_chain_init(), *inner = ours;
+    peer_sampler *theirs = api ? api->chain_init(api->chain_params()) : NULL;
+    if (ours && c->how == CLIFF_NEST && steep) samp_chain_add(ours, inner = samp_chain_init());
+    for (int i = 0; c->how == CLIFF_MANY && i < 61 + steep; i++) {
+        stage more = { .kind = MIN_P, .x = 1e-3f };
+        if (ours) samp_chain_add(ours, bench_make_stage(&more, n));
+        if (api) api->chain_add(theirs, make_peer_stage(api, &more, (int32_t)n));
+    }
+    for (int i = 0; i < CLIFF_STAGES; i++) {
+        stage g = (steep ? c->steep : c->plain)[i];
+        if (g.kind == END) break;
+        if (g.kind == TOP_K && g.k == INT32_MAX) g.k = (int32_t)n;
+        if (ours) samp_chain_add(g.kind == DIST ? ours : inner, bench_make_stage(&g, n));
+        if (api && g.kind != CUSTOM) api->chain_add(theirs, make_peer_stage(api, &g, (int32_t)n));
+    }
+    bench_text(text, 64, n);
+    for (int i = 0; api && i < 64; i++) api->accept(theirs, text[i]);
+    if (api) return theirs;
+    if (samp_status(ours, NULL) || samp_set_rng(ours, rng) || samp_reserve(ours, n)) bench_fail("cliff", c->name);
+    for (int i = 0; i < 64; i++) samp_accept(ours, text[i]);
+    return ours;
+}
+
+/* Microseconds a row from logits to the token: the peer's, or with p NULL ours. */
+static double time_dense(samp_sampler *s, bench_peer *p, const bench_rows *rows)
+{
+    double start = bench_cpu();
+    for (int i = 0; i < rows->count; i++)
+        if ((p ? peer_sample(p, bench_row(rows, i), rows->n) : samp_draw(s, bench_row(rows, i), rows->n)) < 0)
+            bench_fail("a draw failed while it was timed", NULL);
+    return (bench_cpu() - start) / rows->count;
+}
+
+/* us [way][random source][plain, steep], and the peer's for the steep one, by both ways. Returns how many are too steep or slower than the peer. */
+static int print_cliff(const cliff *c, double us[2][2][2], const double *peer)
+{
+    static const char *const way[] = { "array", "logits" }, *const rng[] = { "", ", its tokens" };
+    int bad = 0;
+    for (int w = 0; w < 2; w++)
+        for (int r = 0; r < 2; r++) {
+            double times = us[w][r][1] / us[w][r][0];
+            bool slow = us[w][r][1] > peer[w], is_steep = times > CLIFF_TIMES;
+            printf("%-20s  %-6s%-12s %9.2f %9.2f %7.2f %9.1f %7.1f  %s%s\n", c->name, way[w], rng[r], us[w][r][0],
+                   us[w][r][1], times, peer[w], peer[w] / us[w][r][1], is_steep ? "A CLIFF" : "",
+                   slow ? " SLOWER THAN THE PEER" : "");
+            bad += is_steep || slow;
+        }
+    fflush(stdout);
+    return bad;
+}
+
+static int run_cliffs(const bench_options *o, const llama_peer *api, bench_logits kind, size_t n)
+{
+    bench_rows rows = bench_make_rows(kind, n, o->rows, o->real);
+    bench_peer peer = { api, NULL, bench_alloc(n * sizeof *peer.data), 0, 0 };
+    int bad = 0;
+    printf("\n%zu tokens, %s logits, ours: %s; cliffs, the least of %d rounds\n", n, bench_logits_name[kind],
+           bench_isa_now(), o->rounds);
+    printf("%-20s  %-18s %9s %9s %7s %9s %7s\n", "steep", "from", "plain us", "steep us", "times", "peer us",
+           "ratio");
+    for (size_t i = 0; i < sizeof cliffs / sizeof *cliffs; i++) {
+        double us[2][2][2], peer_us[2] = { 1e9, 1e9 };
+        samp_sampler *ours[2][2];
+        peer.chain = make_cliff(&cliffs[i], true, api, n, SAMP_RNG_PHILOX);
+        for (int j = 0; j < 8; j++) us[j / 4][j / 2 % 2][j % 2] = 1e9;
+        for (int j = 0; j < 4; j++)
+            ours[j / 2][j % 2] = make_cliff(&cliffs[i], j % 2, NULL, n, j < 2 ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937);
+        for (int round = 0; round < o->rounds; round++) {
+            peer_us[0] = fmin(peer_us[0], time_apply(NULL, &peer, peer.data, &rows));
+            peer_us[1] = fmin(peer_us[1], time_dense(NULL, &peer, &rows));
+            for (int j = 0; j < 4; j++) {
+                samp_sampler *s = ours[j / 2][j % 2];
+                us[0][j / 2][j % 2] = fmin(us[0][j / 2][j % 2], time_apply(s, NULL, peer.data, &rows));
+                us[1][j / 2][j % 2] = fmin(us[1][j / 2][j % 2], time_dense(s, NULL, &rows));
+            }
+        }
+        bad += print_cliff(&cliffs[i], us, peer_us);
+        api->free(peer.chain);
+        for (int j = 0; j < 4; j++) samp_free(ours[j / 2][j % 2]);
+    }
+    free(peer.data);
+    free(rows.data);
+    return bad;
 }
 
 int main(int argc, char **argv)
@@ -475,6 +639,7 @@ int main(int argc, char **argv)
     static llama_peer api;
     double start = bench_now(), cpu = bench_cpu();
     tally sum = { 0, 0, 0 };
+    int steep = 0;
     bench_options o = bench_parse(argc, argv, usage);
     if (!o.library) bench_fail("which libllama? Its path is the first argument (see --help)", NULL);
     if (o.quick) bench_fail("unknown option", "--quick");
@@ -490,7 +655,9 @@ int main(int argc, char **argv)
     bench_print_machine(&o, bench_ghz());
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
-            if (bench_listed(o.logits, bench_logits_name[kind])) {
+            if (o.cliffs && bench_listed(o.logits, bench_logits_name[kind])) {
+                steep += run_cliffs(&o, &api, kind, n);
+            } else if (bench_listed(o.logits, bench_logits_name[kind])) {
                 if (!o.arrays) run_rows(&o, &api, kind, n, csv, &sum);
                 run_arrays(&o, &api, kind, n, csv);
             }
@@ -499,5 +666,6 @@ int main(int argc, char **argv)
     bench_print_quiet(start, cpu);
     if (fclose(csv)) bench_fail("cannot write", csv_path);
     if (sum.slower) printf("%d lines are slower than the peer\n", sum.slower);
-    return sum.slower > 0;
+    if (steep) printf("%d lines are too steep, or slower than the peer\n", steep);
+    return sum.slower > 0 || steep > 0;
 }

@@ -9,8 +9,9 @@
  * llama_sampler_apply works on the caller's array.
  *
  * What passes through to the original, found with dlsym:
- *   - samplers that this library lacks (grammar, infill) or does not know: those of a later version, the user's own.
- *     In a chain they stand between ours, which goes step by step around them.
+ *   - samplers that this library does not know: those of a later version, the user's own. In a chain they stand between
+ *     ours, which goes step by step around them.
+ *   - grammars that it refuses (llama.cpp then tells why), and triggers with lookaround, \\b or references back.
  *   - values that mean something to llama.cpp and nothing here (top_p NaN, a penalty of 0): that sampler is llama.cpp's.
  *   - penalties and dry where the symbols of libllama do not tell what arguments they take (arguments_known).
  *   - what libllama calls itself: to clone its samplers it calls the functions that make them, and looks inside.
@@ -34,6 +35,7 @@
 
 #define SAMP_LLAMA_SYMBOL(name) /* found at run time: see originals */
 #define SAMPLING_LLAMA
+#define SAMPLING_GRAMMAR
 #define SAMPLING_STATIC
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
@@ -105,6 +107,8 @@ typedef struct perf_data {
     X(logits,                get_logits_ith, float *, (struct llama_context *, int32_t)) \
     X(model,                 get_model, const struct llama_model *, (const struct llama_context *)) \
     X(vocab,                 model_get_vocab, const struct llama_vocab *, (const struct llama_model *)) \
+    X(model_free,            model_free, void, (struct llama_model *)) \
+    X(free_model,            free_model, void, (struct llama_model *)) \
     X(n_vocab,               vocab_n_tokens, int32_t, (const struct llama_vocab *)) \
     X(is_eog,                vocab_is_eog, bool, (const struct llama_vocab *, samp_token)) \
     X(eos,                   vocab_eos, samp_token, (const struct llama_vocab *)) \
@@ -238,7 +242,8 @@ static const struct originals *llama(void)
     return &original;
 }
 
-/* What sampling.h calls. */
+/* What sampling.h calls. A grammar sees the texts of control tokens too, while its sampler is made. */
+static __thread bool with_control;
 llama_sampler *samp_llama_fn_init(const samp_llama_i *iface, void *ctx) { return llama()->init(iface, ctx); }
 float *samp_llama_fn_logits(struct llama_context *ctx, int32_t i) { return llama()->logits(ctx, i); }
 const struct llama_model *samp_llama_fn_model(const struct llama_context *ctx) { return llama()->model(ctx); }
@@ -250,12 +255,12 @@ samp_token samp_llama_fn_eot(const struct llama_vocab *vocab) { return llama()->
 int32_t samp_llama_fn_piece(const struct llama_vocab *vocab, samp_token token, char *out, int32_t n, int32_t lstrip,
                             bool special)
 {
-    return llama()->piece(vocab, token, out, n, lstrip, special);
+    return llama()->piece(vocab, token, out, n, lstrip, special || with_control);
 }
 int32_t samp_llama_fn_tokenize(const struct llama_vocab *vocab, const char *text, int32_t n_text, samp_token *out,
                                int32_t n, bool add_special, bool parse_special)
 {
-    return llama()->tokenize(vocab, text, n_text, out, n, add_special, parse_special);
+    return llama()->tokenize(vocab, text, n_text, out, n, add_special, parse_special || with_control);
 }
 
 /* ==== The objects ================================================================================================
@@ -263,9 +268,25 @@ int32_t samp_llama_fn_tokenize(const struct llama_vocab *vocab, const char *text
  * and the llama_samplers as they were added, for who asks for them by number. What is not ours stands in samp as a custom
  * sampler that calls it. */
 
+/* What grammars and infill look at; a sampler and its clones share it, and all of a model the vocabulary. */
+typedef struct words {
+    const struct llama_vocab *from; /* NULL: the model is gone */
+    bool control;                   /* with the texts of control tokens, and an index */
+    samp_vocab *vocab;
+    samp_vocab_index *index;
+    int32_t n_users;
+    struct words *next;
+} words;
+typedef struct parts {
+    words *words;
+    samp_grammar *grammar; /* or NULL */
+    int32_t n_users;
+} parts;
+
 typedef struct record record;
 struct record {
     samp_sampler *samp; /* the owner's samp has it, if there is an owner */
+    parts *parts;       /* what samp looks at, or NULL */
     record *owner;      /* the chain it is in */
     char name[24];      /* '?' before that of one that is off, as llama.cpp has it */
     bool is_chain, selects;
@@ -347,6 +368,118 @@ static llama_sampler *wrap_seeded(samp_sampler *samp, uint32_t seed)
     return s;
 }
 
+/* ---- what samplers share ---- */
+
+static struct {
+    pthread_mutex_t lock; /* of the list, and of all counts of users */
+    words *first;
+} shared = { PTHREAD_MUTEX_INITIALIZER, NULL };
+
+static void free_words(words *w)
+{
+    samp_vocab_index_free(w->index);
+    samp_llama_vocab_free(w->vocab);
+    free(w);
+}
+
+static words *make_words(const struct llama_vocab *from, bool control)
+{
+    words *w = (words *)calloc(1, sizeof *w);
+    if (!w) return NULL;
+    w->from = from;
+    w->control = control;
+    with_control = control;
+    w->vocab = samp_llama_vocab(from);
+    with_control = false;
+    if (w->vocab && control) w->index = samp_vocab_index_init(w->vocab, NULL);
+    if (w->vocab && (w->index || !control)) return w;
+    free_words(w);
+    return NULL;
+}
+
+/* A use of a model's words, which are made once. */
+static words *use_words(const struct llama_vocab *from, bool control)
+{
+    pthread_mutex_lock(&shared.lock);
+    words *w = from ? shared.first : NULL;
+    while (w && (w->from != from || w->control != control)) w = w->next;
+    if (!w && from && (w = make_words(from, control))) {
+        w->next = shared.first;
+        shared.first = w;
+    }
+    if (w) w->n_users++;
+    pthread_mutex_unlock(&shared.lock);
+    return w;
+}
+
+/* Those of models that are gone and have no user, out of the list. */
+static void sweep_words(void)
+{
+    for (words **at = &shared.first; *at;) {
+        words *w = *at;
+        if (w->from || w->n_users) {
+            at = &w->next;
+            continue;
+        }
+        *at = w->next;
+        free_words(w);
+    }
+}
+
+/* A model is about to be freed: another one may have its vocabulary's address. */
+static void forget_words(const struct llama_vocab *from)
+{
+    pthread_mutex_lock(&shared.lock);
+    for (words *w = shared.first; w; w = w->next)
+        if (w->from == from) w->from = NULL;
+    sweep_words();
+    pthread_mutex_unlock(&shared.lock);
+}
+
+static parts *hold_parts(parts *p)
+{
+    pthread_mutex_lock(&shared.lock);
+    if (p) p->n_users++;
+    pthread_mutex_unlock(&shared.lock);
+    return p;
+}
+
+static void drop_parts(parts *p)
+{
+    if (!p) return;
+    pthread_mutex_lock(&shared.lock);
+    bool last = --p->n_users == 0;
+    if (last) {
+        samp_grammar_free(p->grammar);
+        p->words->n_users--;
+        sweep_words();
+    }
+    pthread_mutex_unlock(&shared.lock);
+    if (last) free(p);
+}
+
+static parts *make_parts(const struct llama_vocab *vocab, bool control)
+{
+    parts *p = (parts *)calloc(1, sizeof *p);
+    if (p) p->words = use_words(vocab, control);
+    if (p && !p->words) {
+        free(p);
+        p = NULL;
+    }
+    return hold_parts(p);
+}
+
+/* The object of a sampler that looks at p; NULL, and p is not needed any more. */
+static llama_sampler *wrap_with(samp_sampler *samp, parts *p)
+{
+    llama_sampler *s = samp ? wrap(samp) : NULL;
+    if (s)
+        record_of(s)->parts = p;
+    else
+        drop_parts(p);
+    return s;
+}
+
 /* ---- the others: llama.cpp's own, and users' ---- */
 
 static llama_sampler *other(const samp_sampler *s) { return (llama_sampler *)s->ctx; }
@@ -371,7 +504,7 @@ static void other_reset(samp_sampler *s) { llama()->reset(other(s)); }
 
 static samp_sampler *other_init(llama_sampler *s)
 {
-    static const samp_sampler_i iface = { other_name, other_accept, other_apply, other_reset, NULL, NULL, NULL };
+    static const samp_sampler_i iface = { other_name, other_accept, other_apply, other_reset, NULL, NULL, NULL, NULL };
     return samp_init_custom(&iface, s);
 }
 
@@ -412,11 +545,30 @@ static void select_any(samp_token_data_array *cur)
         if (cur->data[i].logit > cur->data[cur->selected].logit) cur->selected = (int64_t)i;
 }
 
+/* A grammar alone, on an array of the program's: a single token is how programs ask whether it is allowed, and there may
+   be none that is. */
+static void apply_grammar(samp_sampler *samp, samp_token_data_array *cur)
+{
+    sampi_matcher *m = (sampi_matcher *)samp->ctx;
+    const size_t n_vocab = m->index->n_vocab;
+    bool few = cur->size <= 8, told = !few && samp_grammar_mask(samp, m->bits) == SAMP_OK;
+    for (size_t i = 0; i < cur->size; i++) {
+        uint32_t id = (uint32_t)cur->data[i].id;
+        bool allowed = few ? sampi_matcher_allows(m, (samp_token)id) == 1
+                           : told && id < n_vocab && (m->bits[id / 32] >> id % 32 & 1);
+        if (!allowed) cur->data[i].logit = -INFINITY;
+    }
+}
+
 static void our_apply(llama_sampler *s, samp_token_data_array *cur)
 {
     record *r = record_of(s);
     int64_t start = now(r);
-    int status = samp_apply(r->samp, cur);
+    int status = SAMP_OK;
+    if (sampi_is_grammar((const sampi_sampler *)r->samp))
+        apply_grammar(r->samp, cur);
+    else
+        status = samp_apply(r->samp, cur);
     if (status == SAMP_E_NAN || status == SAMP_E_EMPTY) {
         if (cur->size > 0 && selects(r)) select_any(cur);
     } else if (status == SAMP_OK && cur->selected >= 0 && selects(r)) {
@@ -449,6 +601,7 @@ static llama_sampler *our_clone(const llama_sampler *s)
     if (!clone) return NULL;
     record_of(clone)->random = r->random;
     record_of(clone)->timed = r->timed;
+    record_of(clone)->parts = hold_parts(r->parts);
     for (int32_t i = 0; i < r->n; i++) llama_sampler_chain_add(clone, llama_sampler_clone(r->members[i]));
     return clone;
 }
@@ -459,6 +612,7 @@ static void our_free(llama_sampler *s)
     record *r = record_of(s);
     while (r->n > 0) llama_sampler_free(llama_sampler_chain_remove(s, r->n - 1));
     samp_free(r->samp);
+    drop_parts(r->parts);
     free(r->members);
     free(r);
 }
@@ -538,6 +692,9 @@ EXPORT void llama_sampler_copy(const llama_sampler *from, llama_sampler *to)
     samp_sampler *samp = r->is_chain ? NULL : samp_clone(source->samp);
     if (samp) {
         replace(r, samp);
+        parts *before = r->parts;
+        r->parts = hold_parts(source->parts);
+        drop_parts(before);
         memcpy(r->name, source->name, sizeof r->name);
         r->random = source->random;
         r->selects = source->selects;
@@ -619,6 +776,20 @@ EXPORT samp_token llama_sampler_sample(llama_sampler *s, struct llama_context *c
     r->n_sample++;
     r->ns += now(r) - start;
     return token;
+}
+
+/* ---- models, which the vocabularies of grammars belong to ---- */
+
+EXPORT void llama_model_free(struct llama_model *model)
+{
+    if (model && llama()->vocab) forget_words(llama()->vocab(model));
+    llama()->model_free(model);
+}
+
+EXPORT void llama_free_model(struct llama_model *model) /* its older name */
+{
+    if (model && llama()->vocab) forget_words(llama()->vocab(model));
+    (llama()->free_model ? llama()->free_model : llama()->model_free)(model);
 }
 
 /* ---- chains ---- */
@@ -734,6 +905,37 @@ EXPORT void llama_perf_sampler_reset(llama_sampler *chain)
         return s || !llama()->name ? s : llama()->name arguments;                                                    \
     }
 
+static llama_sampler *make_infill(const struct llama_vocab *vocab)
+{
+    parts *p = make_parts(vocab, false);
+    return wrap_with(p ? samp_init_infill(p->words->vocab) : NULL, p);
+}
+
+/* What ends the wait of a lazy grammar. */
+typedef struct triggers {
+    const char **texts;
+    size_t n_texts;
+    const samp_token *tokens;
+    size_t n_tokens;
+} triggers;
+
+static llama_sampler *make_grammar(const struct llama_vocab *vocab, const char *text, const char *root,
+                                   const triggers *t, bool patterns)
+{
+    parts *p = text && *text && root ? make_parts(vocab, true) : NULL;
+    if (!p) return NULL;
+    p->grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, root, NULL);
+    const samp_vocab_index *index = p->words->index;
+    samp_sampler *samp = NULL;
+    with_control = true;
+    if (p->grammar && !t) samp = samp_init_grammar(index, p->grammar);
+    if (p->grammar && t)
+        samp = (patterns ? samp_init_grammar_lazy_patterns
+                         : samp_init_grammar_lazy)(index, p->grammar, t->texts, t->n_texts, t->tokens, t->n_tokens);
+    with_control = false;
+    return wrap_with(samp, p);
+}
+
 static float at_least(float least, float x) { return x < least ? least : x; } /* NaN stays */
 static float at_most(float most, float x) { return x > most ? most : x; }
 
@@ -761,15 +963,17 @@ CONSTRUCTOR(adaptive_p, (float target, float decay, uint32_t seed), (target, dec
 CONSTRUCTOR(logit_bias, (int32_t n_vocab, int32_t n, const samp_logit_bias *bias), (n_vocab, n, bias),
             wrap(samp_init_logit_bias(n_vocab, n < 0 ? 0 : n, bias)))
 
-/* What this library lacks. */
-CONSTRUCTOR(grammar, (const struct llama_vocab *vocab, const char *text, const char *root), (vocab, text, root), NULL)
-CONSTRUCTOR(infill, (const struct llama_vocab *vocab), (vocab), NULL)
+CONSTRUCTOR(infill, (const struct llama_vocab *vocab), (vocab), make_infill(vocab))
+CONSTRUCTOR(grammar, (const struct llama_vocab *vocab, const char *text, const char *root), (vocab, text, root),
+            make_grammar(vocab, text, root, NULL, false))
 CONSTRUCTOR(grammar_lazy, (const struct llama_vocab *vocab, const char *text, const char *root, const char **words,
             size_t n_words, const samp_token *tokens, size_t n_tokens),
-            (vocab, text, root, words, n_words, tokens, n_tokens), NULL)
+            (vocab, text, root, words, n_words, tokens, n_tokens),
+            make_grammar(vocab, text, root, &(triggers){ words, words ? n_words : 0, tokens, n_tokens }, false))
 CONSTRUCTOR(grammar_lazy_patterns, (const struct llama_vocab *vocab, const char *text, const char *root,
             const char **patterns, size_t n_patterns, const samp_token *tokens, size_t n_tokens),
-            (vocab, text, root, patterns, n_patterns, tokens, n_tokens), NULL)
+            (vocab, text, root, patterns, n_patterns, tokens, n_tokens),
+            make_grammar(vocab, text, root, &(triggers){ patterns, n_patterns, tokens, n_tokens }, true))
 /* clang-format on */
 
 /* ---- the two whose arguments have changed ---- */

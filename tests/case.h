@@ -398,8 +398,8 @@ static samp_sampler *custom_clone(const samp_sampler *s);
 static void custom_free(samp_sampler *s) { free(s->ctx); }
 
 static const samp_sampler_i custom_iface = { NULL,         custom_accept, custom_apply, custom_reset,
-                                             custom_clone, custom_free,   NULL };
-static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL, NULL };
+                                             custom_clone, custom_free,   NULL,         NULL };
+static const samp_sampler_i custom_plain = { NULL, NULL, custom_apply, NULL, NULL, NULL, NULL, NULL };
 
 static samp_sampler *custom_make(custom c)
 {
@@ -425,6 +425,8 @@ static const char *text_bytes(const samp_vocab *vocab, samp_token token, size_t 
     return &letters[(size_t)token % (sizeof letters - 3)];
 }
 static const samp_vocab text_vocab = { 48, text_bytes, NULL, NULL, NULL, 0, -1, -1 };
+static const samp_token hole_ends[] = { 0, 5 };
+static const samp_vocab hole_vocab = { 1 << 22, text_bytes, NULL, NULL, hole_ends, 2, 0, -1 };
 
 /* In (0, 1], mostly large or mostly small, with 1 and the neighbours of 0 and 1 among them. */
 static float make_share(source *s, bool large)
@@ -546,6 +548,8 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
         case SAMPI_TOP_A: return samp_init_top_a(percent(s, 5) ? 0.0f : make_share(s, false), make_min_keep(s, n));
         case SAMPI_XTC: return make_xtc(s, n);
+        case SAMPI_INFILL:
+            return n > 4096 ? samp_init_softmax() : samp_init_infill(&hole_vocab); /* it takes n^2 steps */
         case SAMPI_TEMP: return samp_init_temp(make_temp(s));
         case SAMPI_TEMP_EXT:
             t = make_temp(s);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compile the implementation; any warning is an error. Usage:
-#   compile.sh DIR         with each of $COMPILERS, language and switch
+#   compile.sh DIR         with each of $COMPILERS, every language without optimisation, the oldest and a GNU one with it
+#   compile.sh DIR full    with each of $COMPILERS, every language and optimisation
 #   compile.sh DIR quick   as C11 and C++11 with $CC and $CXX, once
 set -eu
 dir=$1
@@ -86,7 +87,7 @@ build() { # compiler, standard, suffix, optimisation, further flags
     # shellcheck disable=SC2086
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/one.$3" -o "$dir/one.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/two.$3" -o "$dir/two.o"
-    "$1" -std="$2" $warn $4 ${5:-} -c "$dir/static.$3" -o "$dir/static.o"
+    "$1" -std="$2" $warn -O0 ${5:-} -c "$dir/static.$3" -o "$dir/static.o" # optimised it is what one.o is
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/gpu.$3" -o "$dir/gpu.o"
     "$1" -std="$2" $warn $4 ${5:-} -c "$dir/only.$3" -o "$dir/only.o"
     # shellcheck disable=SC2086
@@ -133,16 +134,19 @@ fi
 for c in $COMPILERS; do
     case $c in gcc) cxx=g++ ;; clang) cxx=clang++ ;; *) cxx=c++ ;; esac
     for opt in -O0 -O2 "-O3 -march=native"; do
-        for std in c11 gnu11 c17; do build "$c" $std c "$opt"; done
-        for std in c++11 gnu++17 c++20; do build "$cxx" $std cpp "$opt"; done
+        case ${2:-}$opt in
+        full* | -O0) c_std="c11 gnu11 c17" cxx_std="c++11 gnu++17 c++20" ;;
+        -O2) c_std=c11 cxx_std=c++11 ;;
+        *) c_std=gnu11 cxx_std=gnu++17 ;;
+        esac
+        for std in $c_std; do build "$c" $std c "$opt"; done
+        for std in $cxx_std; do build "$cxx" $std cpp "$opt"; done
     done
     build "$c" c11 c "-O2 -fopenmp" -fPIC
-    for opt in -O0 "-O3 -march=native"; do
-        build "$c" c11 c "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
-        build "$cxx" c++11 cpp "$opt" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
-        llama "$c" c11 c "$opt"
-        llama "$cxx" c++11 cpp "$opt"
-    done
+    build "$c" c11 c "-O3 -march=native" "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
+    build "$cxx" c++11 cpp -O0 "-DSAMPLING_KV -DSAMPLING_GRAMMAR"
+    llama "$c" c11 c "-O3 -march=native"
+    llama "$cxx" c++11 cpp -O0
     for bad in -ffast-math -Ofast -ffinite-math-only; do
         if "$c" -std=c11 $bad -I. -c "$dir/one.c" -o "$dir/bad.o" 2> "$dir/bad.log"; then
             echo "compile: $c $bad should be refused" >&2

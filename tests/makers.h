@@ -27,6 +27,12 @@ static inline samp_sampler *make_tail_free(void) { return samp_init_tail_free(0.
 static inline samp_sampler *make_typical(void) { return samp_init_typical(0.95f, 1); }
 static inline samp_sampler *make_top_p(void) { return samp_init_top_p(0.95f, 1); }
 static inline samp_sampler *make_xtc(void) { return samp_init_xtc(0.5f, 0.1f, 1, 21); }
+static inline samp_sampler *make_infill(void)
+{
+    static const samp_token ends[] = { 1, 4 };
+    static const samp_vocab vocab = { N, test_letters, NULL, NULL, ends, 2, 1, 4 };
+    return samp_init_infill(&vocab);
+}
 static inline samp_sampler *make_temp(void) { return samp_init_temp(0.8f); }
 static inline samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.4f, 1.0f); }
 static inline samp_sampler *make_softmax(void) { return samp_init_softmax(); }

@@ -4,9 +4,12 @@
 
        naive n = naive_begin(tree, text, length);
        bool whole = naive_matches(&n, node);        // is the text one of the node's?
+       int begun = naive_continues(&n, node);       // can it become one? NAIVE_NO, NAIVE_PERHAPS, NAIVE_YES
        naive_end(&n);
 
-   A set of places is a sorted list. Rules may recur, to the left too: sets grow until nothing is new. */
+   A set of places is a sorted list. Rules may recur, to the left too: sets grow until nothing is new. What continues a
+   text is found the same way, as the least answer that fits all nodes; of an AND or a NOT whose parts do not decide it
+   the answer is NAIVE_PERHAPS, and of a token by its name, which has no bytes here. */
 #ifndef NAIVE_GRAMMAR_H
 #define NAIVE_GRAMMAR_H
 
@@ -26,7 +29,11 @@ typedef struct naive_entry {
     naive_set ends;
     bool open; /* being found: what it has so far counts */
     bool done;
+    int8_t continues;
+    int32_t round; /* in which that was looked at */
 } naive_entry;
+
+enum { NAIVE_NO, NAIVE_PERHAPS, NAIVE_YES };
 
 typedef struct naive {
     const sampi_tree *tree;
@@ -34,8 +41,9 @@ typedef struct naive {
     int32_t n;
     naive_entry **slots; /* hash table */
     size_t n_slots, n_entries;
-    bool grew; /* a set that was open has been used, and there is more in it */
-    bool used_open;
+    bool used_open; /* a set that was open has been used */
+    bool grew;      /* an answer of this round of naive_continues is better than before */
+    int32_t round;
 } naive;
 
 static bool naive_has(const naive_set *s, int32_t place)
@@ -227,7 +235,7 @@ static const naive_set *naive_ends(naive *n, int32_t node, int32_t from)
 
 static naive naive_begin(const sampi_tree *tree, const void *text, size_t length)
 {
-    naive n = { tree, (const unsigned char *)text, (int32_t)length, NULL, 0, 0, false, false };
+    naive n = { tree, (const unsigned char *)text, (int32_t)length, NULL, 0, 0, false, false, 0 };
     return n;
 }
 
@@ -243,5 +251,139 @@ static void naive_end(naive *n)
 
 /* Is the whole text one of the node's? */
 static inline bool naive_matches(naive *n, int32_t node) { return naive_has(naive_ends(n, node, 0), n->n); }
+
+/* ---- beginnings ---- */
+
+static int naive_begins(naive *n, int32_t node, int32_t from);
+
+static inline int naive_both(int a, int b) { return a < b ? a : b; }
+static inline int naive_either(int a, int b) { return a > b ? a : b; }
+
+/* Can a list with these members seen be brought to its end by any text? */
+static int naive_list_ends(naive *n, const sampi_list *list, const bool *seen, size_t count)
+{
+    const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
+    int known = NAIVE_YES, least = NAIVE_YES;
+    size_t missing = 0, sure = 0,
+           left = 0; /* required and unseen; of all unseen: those that have a text, or may have */
+    for (int32_t i = 0; i < list->n; i++) {
+        if (seen[i]) continue;
+        int text = naive_begins(n, members[i].node, n->n);
+        if (members[i].required) {
+            known = naive_both(known, text);
+            missing++;
+        }
+        sure += text == NAIVE_YES;
+        left += text != NAIVE_NO;
+    }
+    int other = naive_begins(n, list->other, n->n);
+    if (count + sure < (size_t)list->least) least = naive_either(other, left > sure ? NAIVE_PERHAPS : NAIVE_NO);
+    if (count + missing > (size_t)list->most && list->most < INT32_MAX) return NAIVE_NO;
+    size_t more = count < (size_t)list->least ? (size_t)list->least - count : 0;
+    if (missing > more) more = missing;
+    if (count + more > 1 && more > 0) known = naive_both(known, naive_begins(n, list->separator, n->n));
+    return naive_both(known, least);
+}
+
+/* Can the text go on as a list, behind the members in `seen`? */
+static int naive_list_begins(naive *n, const sampi_list *list, bool *seen, size_t count, int32_t from)
+{
+    const sampi_member *members = (const sampi_member *)n->tree->members.data + list->first;
+    int found = from == n->n ? naive_list_ends(n, list, seen, count) : NAIVE_NO;
+    if (list->most < INT32_MAX && count >= (size_t)list->most) return found;
+    int separator = count ? naive_begins(n, list->separator, from) : NAIVE_NO;
+    naive_set starts = { NULL, 0, 0 };
+    if (count == 0)
+        naive_add(&starts, from);
+    else
+        naive_add_all(&starts, naive_ends(n, list->separator, from));
+    for (int32_t i = 0; i <= list->n; i++) {
+        if (i < list->n && seen[i]) continue;
+        int32_t node = i < list->n ? members[i].node : list->other;
+        if (i < list->n) seen[i] = true;
+        int rest = naive_list_ends(n, list, seen, count + 1);
+        found = naive_either(found, naive_both(separator, naive_both(naive_begins(n, node, n->n), rest)));
+        for (int32_t s = 0; s < starts.n; s++) {
+            found = naive_either(found, naive_both(naive_begins(n, node, starts.at[s]), rest));
+            const naive_set *ends = naive_ends(n, node, starts.at[s]);
+            for (int32_t k = 0; k < ends->n; k++)
+                if (ends->at[k] > from)
+                    found = naive_either(found, naive_list_begins(n, list, seen, count + 1, ends->at[k]));
+        }
+        if (i < list->n) seen[i] = false;
+    }
+    free(starts.at);
+    return found;
+}
+
+static int naive_find_begins(naive *n, const sampi_expr *e, int32_t from)
+{
+    const unsigned char *pool = (const unsigned char *)n->tree->pool.data;
+    int found = NAIVE_NO;
+    naive_set places = { NULL, 0, 0 };
+    switch (e->kind) {
+        case SAMPI_NODE_TEXT: {
+            int32_t left = n->n - from;
+            return !memcmp(pool + e->a, n->text + from, (size_t)(left < e->b ? left : e->b)) && left <= e->b
+                       ? NAIVE_YES
+                       : NAIVE_NO;
+        }
+        case SAMPI_NODE_SET: return from == n->n ? NAIVE_YES : NAIVE_NO; /* no set is empty */
+        case SAMPI_NODE_SEQ:
+            found = naive_both(naive_begins(n, e->a, from), naive_begins(n, e->b, n->n));
+            naive_add_all(&places, naive_ends(n, e->a, from));
+            for (int32_t i = 0; i < places.n; i++) found = naive_either(found, naive_begins(n, e->b, places.at[i]));
+            break;
+        case SAMPI_NODE_ALT: return naive_either(naive_begins(n, e->a, from), naive_begins(n, e->b, from));
+        case SAMPI_NODE_REPEAT:
+            naive_repeat(n, &places, e->a, 0, e->c < 0 ? -1 : e->c - 1, from);
+            for (int32_t i = 0; i < places.n; i++) found = naive_either(found, naive_begins(n, e->a, places.at[i]));
+            break;
+        case SAMPI_NODE_AND:
+            found = naive_both(naive_begins(n, e->a, from), naive_begins(n, e->b, from));
+            return naive_both(found, NAIVE_PERHAPS);
+        case SAMPI_NODE_NOT:
+        case SAMPI_NODE_TOKEN: return NAIVE_PERHAPS;
+        case SAMPI_NODE_REF: return naive_begins(n, sampi_rule_at(n->tree, e->a)->body, from);
+        case SAMPI_NODE_MEMBERS: {
+            const sampi_list *list = (const sampi_list *)n->tree->lists.data + e->a;
+            bool *seen = (bool *)calloc((size_t)list->n + 1, 1);
+            assert(seen);
+            found = naive_list_begins(n, list, seen, 0, from);
+            free(seen);
+            break;
+        }
+        default: return NAIVE_NO;
+    }
+    free(places.at);
+    return found;
+}
+
+/* Is the text from `from` on the beginning of one of the node's? As far as this round knows. */
+static int naive_begins(naive *n, int32_t node, int32_t from)
+{
+    if (naive_has(naive_ends(n, node, from), n->n)) return NAIVE_YES;
+    naive_entry *entry = naive_entry_of(n, node, from);
+    if (entry->round == n->round) return entry->continues;
+    entry->round = n->round;
+    int found = naive_find_begins(n, sampi_at(n->tree, node), from);
+    if (found > entry->continues) {
+        entry->continues = (int8_t)found;
+        n->grew = true;
+    }
+    return entry->continues;
+}
+
+/* Is the text the beginning of one of the node's? */
+static inline int naive_continues(naive *n, int32_t node)
+{
+    int found;
+    do {
+        n->grew = false;
+        n->round++;
+        found = naive_begins(n, node, 0);
+    } while (n->grew);
+    return found;
+}
 
 #endif /* NAIVE_GRAMMAR_H */

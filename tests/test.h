@@ -73,7 +73,7 @@ static inline int test_nothing_apply(samp_sampler *s, samp_token_data_array *cur
 /* A sampler of the user's that does nothing. */
 static inline samp_sampler *test_nothing(void)
 {
-    static const samp_sampler_i nothing = { NULL, NULL, test_nothing_apply, NULL, NULL, NULL, NULL };
+    static const samp_sampler_i nothing = { NULL, NULL, test_nothing_apply, NULL, NULL, NULL, NULL, NULL };
     return samp_init_custom(&nothing, NULL);
 }
 

@@ -304,7 +304,7 @@ static void counting_free(samp_sampler *s)
     }
 }
 static const samp_sampler_i counting_i = {
-    counting_name, counting_accept, counting_apply, counting_reset, counting_clone, counting_free, NULL,
+    counting_name, counting_accept, counting_apply, counting_reset, counting_clone, counting_free, NULL, NULL,
 };
 
 static int ban_even_apply(samp_sampler *s, samp_token_data_array *cur)

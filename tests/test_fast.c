@@ -373,7 +373,7 @@ static bool sums_in_order(void)
         float loop = start;
         for (size_t i = 0; i < n; i++) loop += x[i];
         for (int k = 0; k < isa.n; k++) {
-            float got = sampi_add(isa.table[k], x, n, start);
+            float got = sampi_add(x, n, start);
             if (bits_of(got) == bits_of(loop)) continue;
             printf("%s: %zu floats sum to %a, not to %a, seed %" PRIu64 "\n", isa.name[k], n, (double)loop,
                    (double)got, seed);
@@ -1047,7 +1047,7 @@ static int show_apply(samp_sampler *s, samp_token_data_array *cur)
     shown.n++;
     return SAMP_OK;
 }
-static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL, NULL };
+static const samp_sampler_i show_iface = { NULL, NULL, show_apply, NULL, NULL, NULL, NULL, NULL };
 
 /* Samplers before it, most of them of the sorts after which the array is known though it was not there; none that
    learns from a draw. */

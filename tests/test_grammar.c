@@ -8,6 +8,7 @@
 
 #include "json_gbnf.h"
 #include "test.h"
+#include <time.h>
 
 /* Every text of valid UTF-8 that a does not match. */
 static sampi_node tree_not(sampi_tree *t, sampi_node a)
@@ -185,6 +186,11 @@ static void test_recursion(void **state)
                 TEXTS("d", "cc"));
     check_texts(SAMP_GRAMMAR_GBNF, "root ::= a\na ::= b \"1\"\nb ::= a | \"0\"", TEXTS("01", "0111"), TEXTS("", "0"),
                 TEXTS("1", "00"));
+    /* through a body that two rules have: it is one node, and the loop is not met at a rule's name */
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= r \"x\" | \"b\"\nr ::= r \"x\" | \"b\"", TEXTS("b", "bx", "bxxxx"),
+                TEXTS(""), TEXTS("x", "bb", "bxb"));
+    check_texts(SAMP_GRAMMAR_GBNF, "root ::= \"(\" r \")\" | \"b\"\nr ::= \"(\" r \")\" | \"b\"", TEXTS("b", "((b))"),
+                TEXTS("", "((b)"), TEXTS(")", "b)", "(b))"));
 }
 
 static void test_repetition(void **state)
@@ -326,6 +332,36 @@ static void test_index_bytes(void **state)
     free(bytes);
 }
 
+/* An index whose checksum is right, but not what it says: each is a status, and none is walked. */
+static void test_index_forged(void **state)
+{
+    (void)state;
+    size_t size = samp_vocab_index_size(vocab_index), n_words = size / 4;
+    uint32_t *words = (uint32_t *)malloc(size);
+    source rng = source_stream(6);
+    long taken = 0;
+    assert_non_null(words);
+    for (int i = 0; i < 4000; i++) {
+        assert_ok(samp_vocab_index_save(vocab_index, words, size));
+        const uint32_t first = (uint32_t)(n_words - 2 * words[2]);
+        uint32_t *word = &words[i % 16 ? first + below(&rng, n_words - first) : 1 + below(&rng, 3)], was = *word;
+        uint32_t lower = (uint32_t)below(&rng, 8), higher = (uint32_t)below(&rng, 64) << (below(&rng, 2) ? 8 : 10);
+        *word = i % 3 ? *word ^ (lower | higher) : (uint32_t)choose(&rng, 4);
+        uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+        words[4] = (uint32_t)sum;
+        words[5] = (uint32_t)(sum >> 32);
+        int status;
+        samp_vocab_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
+        bool token = (word - words - first) % 2 == 0 && i % 16;
+        if (!index) assert_status(status, SAMP_E_FORMAT);
+        if (index && !token) assert_num(*word, was); /* another byte or token is no damage that can be told */
+        taken += index != NULL;
+        samp_vocab_index_free(index);
+    }
+    assert_true(taken > 100);
+    free(words);
+}
+
 static void test_forced(void **state)
 {
     (void)state;
@@ -409,6 +445,59 @@ static void test_chain(void **state)
     samp_grammar_free(g);
 }
 
+/* One token by every way in: a grammar as a chain's first sampler, alone and in a batch, and as a mask before a chain
+   without it, in a batch and with samp_verify, which gets the token as its draft, or another one. */
+static void test_one_token(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *with = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        samp_sampler *batched = samp_clone(with), *verified = samp_clone(with),
+                     *without = grammar_chain(NULL, (samp_rng_kind)kind);
+        samp_sampler *grammar = samp_init_grammar(vocab_index, g);
+        float logits[2 * N_VOCAB];
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        source rng = source_stream(8);
+        for (int step = 0; step < 200; step++) {
+            test_logits(&rng, logits, 2 * N_VOCAB, 2.0);
+            samp_logits rows = { .data = logits, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = N_VOCAB };
+            samp_sampler *again = samp_clone(with);
+            samp_token want = samp_sample(with, logits, N_VOCAB), got = -1, two[2];
+            assert_true(want >= 0);
+            assert_ok(samp_sample_batch(&batched, &rows, &got));
+            assert_num(got, want);
+            assert_ok(samp_grammar_mask(grammar, bits));
+            rows.mask = bits;
+            assert_ok(samp_sample_batch(&without, &rows, &got));
+            assert_num(got, want);
+            assert_ok(samp_accept(grammar, want));
+            samp_token next = want == EOG ? -1 : samp_sample(again, logits, N_VOCAB);
+            next = next < 0 ? -1 : samp_sample(again, logits + N_VOCAB, N_VOCAB);
+            samp_draft draft = { .n = 1, .tokens = step % 2 ? &want : &eog_tokens[0] };
+            samp_sampler *copy = samp_clone(verified);
+            int32_t n = samp_verify(copy, logits, N_VOCAB, &draft, SAMP_VERIFY_EXACT, two);
+            assert_num(n, *draft.tokens == want);
+            assert_num(two[0], want);
+            assert_num(two[1], n && want != EOG ? next : n ? two[1] : -1);
+            samp_free(copy);
+            samp_free(again);
+            draft.n = 0;
+            assert_num(samp_verify(verified, logits, N_VOCAB, &draft, SAMP_VERIFY_EXACT, two), 0);
+            assert_num(two[0], want);
+            if (want != EOG) continue;
+            samp_sampler *all[] = { with, batched, verified, without, grammar };
+            for (size_t i = 0; i < TEST_COUNT(all); i++) samp_reset(all[i]);
+        }
+        samp_free(with);
+        samp_free(batched);
+        samp_free(verified);
+        samp_free(without);
+        samp_free(grammar);
+    }
+    samp_grammar_free(g);
+}
+
 /* samp_grammar_sample: every token is allowed, and it is the chain's own wherever that one is. */
 static void test_sample_and_check(void **state)
 {
@@ -477,6 +566,83 @@ static void test_hostile(void **state)
     assert_num(samp_grammar_is_complete(s), 1);
     samp_free(s);
     samp_grammar_free(g);
+}
+
+/* n copies of a text between two others; with a %d in it, each gets its number and the next one's. */
+static char *copies(const char *before, const char *text, int n, const char *after)
+{
+    size_t room = strlen(before) + (size_t)n * (strlen(text) + 20) + strlen(after) + 1, used = strlen(before);
+    char *out = (char *)malloc(room);
+    assert_non_null(out);
+    memcpy(out, before, used);
+    for (int i = 0; i < n; i++) {
+        const char *gap = strstr(text, "%d");
+        if (gap)
+            used += (size_t)snprintf(out + used, room - used, "%.*s%d%s%d\n", (int)(gap - text), text, i, gap + 2,
+                                     i + 1);
+        else
+            used += (size_t)snprintf(out + used, room - used, "%s", text);
+    }
+    memcpy(out + used, after, strlen(after) + 1);
+    return out;
+}
+
+/* n times `open` and then n times `close`. */
+static char *nested(const char *before, const char *open, int n, const char *middle, const char *close,
+                    const char *after)
+{
+    char *end = copies(middle, close, n, after), *all = copies(before, open, n, end);
+    free(end);
+    return all;
+}
+
+/* Read it, and go on by `byte` or else by what is allowed: an answer or a status, and soon (here in less than a second;
+   an emulator or a sanitizer takes longer). */
+static void check_hostile_text(samp_grammar_kind kind, char *text, uint8_t byte)
+{
+    samp_grammar_error error;
+    clock_t from = clock();
+    samp_grammar *g = samp_grammar_init(kind, text, NULL, &error);
+    double reading = (double)(clock() - from) / CLOCKS_PER_SEC;
+    int status = g ? SAMP_OK : error.status, n = 0;
+    samp_sampler *s = g ? samp_init_grammar(vocab_index, g) : NULL;
+    if (s) status = samp_status(s, NULL);
+    for (; s && n < 40 && !status; n++) {
+        uint32_t bits[(N_VOCAB + 31) / 32];
+        status = samp_grammar_mask(s, bits);
+        samp_token token = byte;
+        for (int i = 0; i < 256 && !bit(bits, token); i++) token = (token + 1) % 256;
+        if (!status) status = samp_accept(s, token);
+    }
+    double seconds = (double)(clock() - from) / CLOCKS_PER_SEC;
+    print_message("%.50s...: %d, %.3f s to read, %.3f s in all\n", text, status, reading, seconds);
+    if (status != SAMP_OK && status != SAMP_E_FULL && status != SAMP_E_RANGE) assert_status(status, SAMP_E_FORMAT);
+    if (seconds > 60.0) test_fail(__FILE__, __LINE__, "%.50s... took %.2f s", text, seconds);
+    samp_free(s);
+    samp_grammar_free(g);
+    free(text);
+}
+
+static void test_hostile_texts(void **state)
+{
+    (void)state;
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0\n", "r%d ::= \"x\" | r", 30000, "r30000 ::= \"y\"\n"),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0\n", "r%d ::= \"x\"? r", 20000, "r20000 ::= \"y\"\n"),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= r0 r0\nr40 ::= \"x\"?\n", "r%d ::= r40 r40 r", 40, ""),
+                       'x');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= \"a\"", " | \"ab\"", 130000, "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= \"", "a", 1000000, "\"\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, nested("root ::= ", "(\"a\" | ", 90, "\"b\"", ")", "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= ", "[a-z]{0,1000} ", 60, "\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= [^a", "\\u00e9-\\U0001F600", 50000, "]\n"), 'b');
+    check_hostile_text(SAMP_GRAMMAR_GBNF, copies("root ::= root ", "root ", 2000, "| \"a\" | \"\"\n"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, nested("", "(a?){100}", 40, "", "a", ""), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, nested("", "(", 80, "a", "{1,9})", ""), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("((a{1,2000000000}){1,2000000000}){", "9", 9, "}b"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("(.*", "a.*", 200, ")*b"), 'a');
+    check_hostile_text(SAMP_GRAMMAR_REGEX, copies("", "(a|b)*a(a|b){20}|", 50, "c"), 'a');
 }
 
 /* With hardly any memory the same masks: what is forgotten comes back. */
@@ -674,6 +840,327 @@ static void test_too_large(void **state)
     assert_status(error.status, SAMP_E_RANGE);
 }
 
+/* ---- lazy grammars ---- */
+
+/* Texts of 40 of these bytes: how many are missing tells where the grammar began. */
+#define FORTY "root ::= [abcx<>]{40}"
+
+/* How many bytes of a text of n the grammar has not read, or -1: it waits. */
+static int begun_at(const samp_sampler *s, size_t n)
+{
+    int more = 0, awaiting = samp_grammar_is_awaiting(s);
+    assert_true(awaiting == 0 || awaiting == 1);
+    if (awaiting) return -1;
+    samp_sampler *copy = samp_clone(s);
+    for (; !samp_grammar_is_complete(copy); more++) assert_ok(samp_accept(copy, 'a'));
+    samp_free(copy);
+    return (int)n - (40 - more);
+}
+
+/* A text, token by token (the longest that fits, up to `longest` bytes): where the grammar begins, and *at: behind how
+   many bytes of the text that is known. Saved states and clones on the way go on the same. */
+static int begins(samp_sampler *s, const char *text, size_t longest, size_t *at)
+{
+    static char saved[1 << 12];
+    samp_reset(s);
+    for (size_t i = 0; text[i];) {
+        samp_token token = (uint8_t)text[i];
+        size_t best = 1;
+        for (int w = 0; w < N_WORDS; w++) {
+            size_t n = strlen(words[w]);
+            if (n > best && n <= longest && strncmp(words[w], text + i, n) == 0) token = 256 + w, best = n;
+        }
+        check_mask(s);
+        samp_sampler *copy = samp_clone(s);
+        assert_ok(samp_accept(s, token));
+        assert_ok(samp_accept(copy, token));
+        i += best;
+        assert_num(begun_at(copy, i), begun_at(s, i));
+        size_t size = samp_state_size(s);
+        assert_true(size > 0 && size < sizeof saved);
+        assert_ok(samp_state_save(s, saved, size));
+        samp_reset(copy);
+        assert_num(begun_at(copy, 0), -1);
+        assert_ok(samp_state_load(copy, saved, size));
+        assert_num(begun_at(copy, i), begun_at(s, i));
+        samp_free(copy);
+        if (begun_at(s, i) >= 0) {
+            *at = i;
+            return begun_at(s, i);
+        }
+    }
+    return -1;
+}
+
+/* What patterns mean: where the grammar begins in a text read byte by byte, and behind how many of them. */
+static void test_lazy_patterns(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *patterns[3], *text;
+        size_t longest;
+        int begins;
+        size_t at;
+    } cases[] = {
+        { { "ab" }, "xxabc", 1, 2, 4 },
+        { { "ab" }, "xxabc", 9, 2, 5 }, /* abc is one token */
+        { { "(ab)" }, "cab", 1, 1, 3 },
+        { { "a(b)" }, "cab", 1, 2, 3 },
+        { { "x?(b)?c" }, "axxc", 1, 2, 4 }, /* an empty group counts for nothing: where the match begins */
+        { { "x*c" }, "axxc", 1, 1, 4 },     /* the first place that matches, not the last */
+        { { "(a)|(b)" }, "xb", 1, 1, 2 },
+        { { "[\\s\\S]*?(b)[\\s\\S]*" }, "abb", 1, 1, 2 },
+        { { "[\\s\\S]*(b)[\\s\\S]*" }, "<xxx>bb", 1, 5, 6 },
+        { { "[^a]*(x+)b" }, "cxxb", 1, 2, 4 }, /* as many x as can be are [^a]'s */
+        { { "[^a]*?(x+)b" }, "cxxb", 1, 1, 4 },
+        { { "(x+?)(x*)b" }, "cxxb", 1, 1, 4 },
+        { { "(x*)(x+)b" }, "cxxb", 1, 1, 4 },
+        { { "(x?\?)(x+)b" }, "cxxb", 1, 1, 4 },
+        { { "(?:x|xx)(x*)b" }, "xxb", 1, 1, 3 },
+        { { "(?:xx|x)(x*)b" }, "xxb", 1, 0, 3 }, /* the group is empty */
+        { { "(?:a|b|c)x" }, "abcx", 1, 2, 4 },
+        { { "x{2,3}(x)" }, "axxxxx", 1, 3, 4 },
+        { { "x{2}" }, "axxx", 1, 1, 3 },
+        { { "^ab" }, "xab", 1, -1, 0 },
+        { { "^ab" }, "abc", 1, 0, 2 },
+        { { "b$" }, "abc", 9, -1, 0 }, /* no text ends there */
+        { { "b$" }, "abxc", 9, 1, 2 },
+        { { "^x+$" }, "axx", 1, -1, 0 },
+        { { "^(?:ab|a)(b?)c$" }, "abc", 9, 0, 3 },
+        { { "^a(x)|(b)$" }, "axxb", 1, 1, 2 },
+        { { "^(a)|a(b)$" }, "abx", 9, 1, 2 }, /* the whole first: its way is the second */
+        { { "^a|ab$" }, "cab", 9, 1, 3 },
+        { { "(c)", "b" }, "abc", 9, 2, 3 }, /* in the order of the patterns */
+        { { "b", "(c)" }, "abc", 9, 1, 3 },
+        { { "" }, "abc", 1, 0, 1 },
+        { { "(a|b)*c" }, "abac", 1, 2, 4 }, /* the last of a group's texts */
+        { { "(?:(a)|(b))*c" }, "xabc", 1, 1, 4 },
+        { { "(a*)*c" }, "xaac", 1, 1, 4 },
+        { { ".(x)" }, "xxa", 1, 1, 2 },
+        { { "[^x]a" }, "xaba", 1, 2, 4 },
+        { { "\\x61\\u0062" }, "xab", 1, 1, 3 },
+        { { "\\<(?=" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
+        { { "(a" }, NULL, 0, SAMP_E_FORMAT, 0 },
+        { { "(a)\\1" }, NULL, 0, SAMP_E_UNSUPPORTED, 0 },
+        { { "(?:(?:x{1000}){1000}){1000}" }, NULL, 0, SAMP_E_RANGE, 0 },
+        { { "((((((((((()))))))))))" }, NULL, 0, SAMP_OK, 0 },
+    };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
+    for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+        const char *field;
+        size_t at = 0;
+        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, cases[i].patterns,
+                                                          1 + (cases[i].patterns[1] != NULL), NULL, 0);
+        if (!cases[i].text) {
+            assert_status(samp_status(s, &field), cases[i].begins);
+            if (cases[i].begins) assert_text(field, "trigger_patterns");
+        } else {
+            int got = begins(s, cases[i].text, cases[i].longest, &at);
+            if (got != cases[i].begins || at != cases[i].at)
+                test_fail(__FILE__, __LINE__, "%s in %s: at %d behind %zu", cases[i].patterns[0], cases[i].text, got,
+                          at);
+        }
+        samp_free(s);
+    }
+    samp_grammar_free(g);
+}
+
+/* Random words in random texts of few letters: the first occurrence of any of them. */
+static void test_lazy_words(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, FORTY);
+    source rng = source_stream(9);
+    int n_begun = 0;
+    for (int round = 0; round < 300; round++) {
+        char word[3][8], text[25];
+        const char *list[3] = { word[0], word[1], word[2] };
+        for (int w = 0; w < 3; w++) {
+            size_t n = 1 + below(&rng, 6);
+            for (size_t i = 0; i < n; i++) word[w][i] = "abx"[below(&rng, 3)];
+            word[w][n] = 0;
+        }
+        for (size_t i = 0; i < 24; i++) text[i] = "abxc"[below(&rng, 2 + (uint64_t)(round % 3))];
+        text[24] = 0;
+        samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, list, 3, NULL, 0);
+        size_t at = 24;
+        int got = begins(s, text, round % 2 ? 1 : 9, &at), want = -1;
+        text[at] = 0;
+        for (int w = 0; w < 3; w++) {
+            const char *found = strstr(text, word[w]);
+            if (found && (want < 0 || found - text < want)) want = (int)(found - text);
+        }
+        if (got != want) test_fail(__FILE__, __LINE__, "%s %s %s in %s: %d", word[0], word[1], word[2], text, got);
+        n_begun += got >= 0;
+        samp_free(s);
+    }
+    assert_true(n_begun > 100 && n_begun < 300);
+    samp_grammar_free(g);
+}
+
+/* Tokens as triggers; what does not fit the grammar; no trigger; what is wrong. */
+static void test_lazy_tokens(void **state)
+{
+    (void)state;
+    static const samp_token tool[] = { EMPTY_TOKEN, 'c' };
+    static const char *const ab[] = { "ab" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= <[286]> \"x\" | \"c\" \"a\" | \"ab\" \"x\"");
+    samp_sampler *s = samp_init_grammar_lazy(vocab_index, g, ab, 1, tool, 2);
+    uint32_t bits[(N_VOCAB + 31) / 32];
+    char text[2][256], bytes[8];
+    assert_ok(samp_grammar_mask(s, bits));
+    for (samp_token token = 0; token < N_VOCAB; token++) assert_true(bit(bits, token));
+    for (samp_token token = N_VOCAB; token % 32; token++) assert_false(bit(bits, token));
+    assert_num(samp_grammar_is_complete(s), 0);
+    assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 0);
+    assert_ok(samp_accept(s, EOG)); /* it may be anything */
+    assert_ok(samp_accept(s, 'c'));
+    assert_num(samp_grammar_is_awaiting(s), 0);
+    assert_num(samp_grammar_forced(s, bytes, sizeof bytes), 1);
+    assert_num(bytes[0], 'a');
+    assert_status(samp_accept(s, 'b'), SAMP_E_RANGE);
+    samp_reset(s);
+    assert_num(samp_grammar_is_awaiting(s), 1);
+
+    /* abc begins with the word and goes on as it must not; a token without bytes the grammar has by name */
+    assert_ok(samp_accept(s, 'a'));
+    assert_ok(samp_state_save(s, text[0], samp_state_size(s)));
+    assert_status(samp_accept(s, 257), SAMP_E_RANGE);
+    assert_status(samp_accept(s, N_VOCAB), SAMP_E_RANGE);
+    assert_status(samp_accept(s, -1), SAMP_E_RANGE);
+    assert_ok(samp_state_save(s, text[1], samp_state_size(s)));
+    assert_memory_equal(text[0], text[1], samp_state_size(s));
+    assert_num(samp_grammar_is_awaiting(s), 1);
+    samp_sampler *other = samp_clone(s), *eager = samp_init_grammar(vocab_index, g);
+    assert_ok(samp_accept(other, EMPTY_TOKEN));
+    assert_num(samp_grammar_forced(other, bytes, sizeof bytes), 1);
+    assert_num(bytes[0], 'x');
+    samp_free(other);
+    assert_ok(samp_accept(s, 'b'));
+    assert_num(samp_grammar_is_awaiting(s), 0);
+    check_mask(s);
+    samp_free(s);
+
+    /* a state is one of these triggers */
+    other = samp_init_grammar_lazy(vocab_index, g, ab, 1, tool, 1);
+    assert_status(samp_state_load(other, text[0], samp_state_size(other)), SAMP_E_FORMAT);
+    assert_status(samp_state_load(eager, text[0], samp_state_size(other)), SAMP_E_FORMAT);
+    assert_num(samp_grammar_is_awaiting(eager), 0);
+    assert_status(samp_grammar_is_awaiting(NULL), SAMP_E_NULL);
+    samp_free(other);
+    samp_free(eager);
+
+    const char *field;
+    static const samp_token outside[] = { N_VOCAB };
+    static const char *const none[] = { NULL };
+    s = samp_init_grammar_lazy(vocab_index, g, none, 1, NULL, 0);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    assert_text(field, "trigger_words");
+    samp_free(s);
+    s = samp_init_grammar_lazy_patterns(vocab_index, g, NULL, 0, outside, 1);
+    assert_status(samp_status(s, &field), SAMP_E_RANGE);
+    assert_text(field, "trigger_tokens");
+    samp_free(s);
+    s = samp_init_grammar_lazy(vocab_index, NULL, NULL, 0, NULL, 0);
+    assert_status(samp_status(s, &field), SAMP_E_NULL);
+    assert_text(field, "grammar");
+    samp_free(s);
+    s = samp_init_grammar_lazy(vocab_index, g, NULL, 0, NULL, 0); /* for ever */
+    for (samp_token token = 0; token < N_VOCAB; token++) assert_ok(samp_accept(s, token));
+    assert_num(samp_grammar_is_awaiting(s), 1);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
+/* In a chain: the fast path against the steps, and both against the chain without a grammar while it waits. As llama.cpp
+   samples, what the grammar does not allow behind a trigger is drawn again. */
+static void test_lazy_chain(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = { "[\\s\\S]*?(a|\")" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"a\" \",\" | \"\\\"\" [^\"]* \"\\\"\"");
+    int waited = 0, refused = 0, drawn = 0;
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 1, NULL, 0);
+        samp_sampler *fast = grammar_chain(samp_clone(s), (samp_rng_kind)kind), *steps = samp_clone(fast);
+        samp_sampler *without = grammar_chain(NULL, (samp_rng_kind)kind), *alone = samp_clone(without);
+        float logits[N_VOCAB];
+        samp_token_data data[N_VOCAB];
+        source rng = source_stream(5);
+        for (int step = 0; step < 400; step++) {
+            test_logits(&rng, logits, N_VOCAB, 2.0);
+            samp_token_data_array cur = test_array(data, logits, N_VOCAB);
+            assert_ok(samp_apply(steps, &cur));
+            samp_token want = data[cur.selected].id, free_one = samp_draw(without, logits, N_VOCAB);
+            bool awaiting = samp_grammar_is_awaiting(samp_chain_get(fast, 0));
+            if (awaiting) assert_num(want, free_one);
+            waited += awaiting;
+            int status = samp_sample(fast, logits, N_VOCAB);
+            if (status ==
+                SAMP_E_RANGE) { /* a trigger that does not fit: this token is not drawn, and nothing has changed */
+                assert_true(awaiting);
+                refused++;
+                samp_free(without);
+                without = grammar_chain(NULL, (samp_rng_kind)kind);
+                samp_reset(fast);
+                samp_reset(steps);
+            } else {
+                assert_num(status, want);
+                assert_ok(samp_accept(steps, want));
+                if (want == EOG) samp_reset(fast), samp_reset(steps), samp_reset(without);
+            }
+            samp_token token = samp_grammar_sample(alone, s, logits, N_VOCAB);
+            assert_true(token >= 0);
+            drawn += token > 0;
+            if (token == EOG) samp_reset(s);
+        }
+        samp_free(s);
+        samp_free(fast);
+        samp_free(steps);
+        samp_free(without);
+        samp_free(alone);
+    }
+    assert_true(waited > 100 && refused > 0 && drawn > 600);
+    samp_grammar_free(g);
+}
+
+/* No memory at every place of making, waiting and replaying; and a text too long to look through. */
+static void test_lazy_memory(void **state)
+{
+    (void)state;
+    static const char *const patterns[] = { "^(?:[ab]|x{2})*?(c)$", "(b)x" };
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, "root ::= \"c\" | \"b\" \"x\"+");
+    bool done = false;
+    for (long fail = 1; !done; fail++) {
+        heap.fail_at = fail;
+        samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
+        int status = s ? samp_status(s, NULL) : SAMP_E_NOMEM;
+        if (!status) status = samp_accept(s, 'a');
+        if (!status) status = samp_accept(s, 'b');
+        if (!status) status = samp_accept(s, 'x');
+        done = heap.fail_at > 0;
+        heap.fail_at = 0;
+        assert_status(status, done ? SAMP_OK : SAMP_E_NOMEM);
+        if (s && !samp_status(s, NULL)) { /* what is left goes on */
+            samp_reset(s);
+            assert_ok(samp_accept(s, 'a'));
+            assert_ok(samp_accept(s, 'c'));
+            assert_num(samp_grammar_is_complete(s), 1);
+        }
+        samp_free(s);
+    }
+    samp_sampler *s = samp_init_grammar_lazy_patterns(vocab_index, g, patterns, 2, NULL, 0);
+    assert_ok(samp_set_grammar_limits(s, 1 << 16, 1024));
+    for (int i = 0; i < 5000; i++) assert_ok(samp_accept(s, 'a'));
+    assert_status(samp_accept(s, 'c'), SAMP_E_FULL);
+    assert_num(samp_grammar_is_awaiting(s), 1);
+    assert_ok(samp_set_grammar_limits(s, 1 << 26, 1 << 24));
+    assert_ok(samp_accept(s, 'c'));
+    assert_num(samp_grammar_is_complete(s), 1);
+    samp_free(s);
+    samp_grammar_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -681,10 +1168,14 @@ int main(void)
         cmocka_unit_test(test_json),        cmocka_unit_test(test_recursion),
         cmocka_unit_test(test_repetition),  cmocka_unit_test(test_regex),
         cmocka_unit_test(test_errors),      cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_index_forged),
+        cmocka_unit_test(test_one_token),   cmocka_unit_test(test_forced),
         cmocka_unit_test(test_chain),       cmocka_unit_test(test_sample_and_check),
-        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_no_memory),   cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_hostile_texts),
+        cmocka_unit_test(test_limits),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_lazy_patterns),
+        cmocka_unit_test(test_lazy_words),  cmocka_unit_test(test_lazy_tokens),
+        cmocka_unit_test(test_lazy_chain),  cmocka_unit_test(test_lazy_memory),
     };
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

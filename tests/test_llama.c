@@ -232,7 +232,7 @@ static int refuse(samp_sampler *s, samp_token_data_array *cur)
 
 static void test_errors(void **state)
 {
-    static const samp_sampler_i refuses = { NULL, NULL, refuse, NULL, NULL, NULL, NULL };
+    static const samp_sampler_i refuses = { NULL, NULL, refuse, NULL, NULL, NULL, NULL, NULL };
     (void)state;
     assert_null(samp_llama_init(NULL));
     samp_sampler *chain = samp_chain_init();

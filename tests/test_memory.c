@@ -51,10 +51,11 @@ static const maker members[] = {
 enum { N_MEMBERS = (int)TEST_COUNT(members), N_STAGES = N_MEMBERS - 5 };
 
 static const maker all[] = {
-    make_chain,      make_bias,    make_penalties, make_dry,    make_sigma,      make_top_k,
-    make_tail_free,  make_typical, make_top_p,     make_min_p,  make_xtc,        make_temp,
-    make_temp_ext,   make_softmax, make_greedy,    make_dist,   make_mirostat,   make_mirostat_v2,
-    make_adaptive_p, make_custom,  make_bad,       make_params, make_params_bad, make_params_mirostat,
+    make_chain,  make_bias,   make_penalties, make_dry,         make_sigma,
+    make_top_k,  make_infill, make_tail_free, make_typical,     make_top_p,
+    make_min_p,  make_xtc,    make_temp,      make_temp_ext,    make_softmax,
+    make_greedy, make_dist,   make_mirostat,  make_mirostat_v2, make_adaptive_p,
+    make_custom, make_bad,    make_params,    make_params_bad,  make_params_mirostat,
 };
 
 /* all the stages, in two nested chains, then that selecting sampler */

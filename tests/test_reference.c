@@ -416,6 +416,137 @@ static void test_top_a(void **state)
     finish("top_a");
 }
 
+/* ---- infill ---- */
+
+static const samp_token hole_ends[] = { 2, 7 };
+static const samp_vocab hole = { 1 << 20, test_letters, NULL, NULL, hole_ends, 2, 2, 7 };
+
+static bool is_end(samp_token id) { return id == 2 || id == 7; }
+
+static bool begins_with(samp_token a, samp_token b) /* b's text with a's */
+{
+    size_t n, m;
+    const char *x = test_letters(NULL, a, &n), *y = test_letters(NULL, b, &m);
+    return n <= m && memcmp(x, y, n) == 0;
+}
+
+/* a > b? If they are too close to tell, *doubt. */
+static bool above(real a, real b, bool *doubt)
+{
+    if (a != b && fabsl(a - b) <= 1e-5L * fabsl(b)) *doubt = true;
+    return a > b;
+}
+
+/* Which candidates stay, p [n] with them; returns how many, 0: the end alone. */
+static size_t expect_infill(size_t *kept, real *p, bool *doubt)
+{
+    real sum[2] = { 0, 0 };
+    size_t n = 0, others = 0;
+    bool gone[100] = { false };
+    for (size_t i = 0; i < ref.n; i++) sum[is_end(ref.t[i].id)] += p[i] = ref.e[i] / ref.z;
+    if (above(3 * sum[1] * (real)ref.n, sum[0], doubt)) {
+        for (size_t i = 0; i < ref.n; i++)
+            if (is_end(ref.t[i].id)) p[n] = p[i] / sum[1], kept[n++] = i;
+        return n;
+    }
+    for (size_t i = 0; i < ref.n; i++)
+        for (size_t k = 0; k < ref.n && !gone[i]; k++) {
+            if (k == i || gone[k] || !begins_with(ref.t[i].id, ref.t[k].id)) continue;
+            size_t to = above(p[k], p[i], doubt) ? k : i, from = to == k ? i : k;
+            p[to] += p[from];
+            p[from] = 0;
+            gone[from] = true;
+        }
+    for (int round = 0; round < 2; round++) {
+        real least = round ? 1 / (real)(others + 1) : 0.2L, all = 0;
+        size_t n_all = round ? n : ref.n;
+        for (size_t i = n = others = 0; i < n_all; i++) {
+            size_t at = round ? kept[i] : i;
+            bool end = is_end(ref.t[at].id);
+            if (gone[at] || (!end && above(least, round ? p[i] : p[at], doubt))) continue;
+            others += !end;
+            p[n] = round ? p[i] : p[at];
+            all += p[n];
+            kept[n++] = at;
+        }
+        if (!others && !round) return 0;
+        for (size_t i = 0; i < n; i++) p[i] /= all;
+    }
+    return n;
+}
+
+static void test_infill(void **state)
+{
+    source rng = source_stream(62);
+    int ends = 0, merged = 0;
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(3000); i++) {
+        size_t n = 1 + below(&rng, 60), kept[100];
+        real p[100];
+        bool doubt = false;
+        test_logits(&rng, row, n, 0.5 + 6.0 * uniform(&rng));
+        if (n > 2) row[2] -= (float)below(&rng, 12);
+        if (n > 7) row[7] -= (float)below(&rng, 12);
+        if (n > 9 && below(&rng, 3) == 0) row[9] = -INFINITY;
+        start(&rng, row, n, 1);
+        apply_once(samp_init_infill(&hole));
+        size_t want = expect_infill(kept, p, &doubt);
+        count.forgiven += doubt;
+        if (doubt) continue;
+        assert_num(cur.sorted, true);
+        assert_num(cur.size, want ? want : 1);
+        if (!want && (cur.data[0].id != 7 || cur.data[0].logit != 1.0f))
+            fail_msg("%d is not the end", cur.data[0].id);
+        for (size_t k = 0; k < want; k++) {
+            assert_num(cur.data[k].id, ref.t[kept[k]].id);
+            if (p[k] > 0) assert_true(cur.data[k].logit == ref.t[kept[k]].logit);
+            if (fabsl(cur.data[k].p - p[k]) > 1e-5L * p[k]) fail_msg("p is %g", (double)cur.data[k].p);
+        }
+        ends += !want || is_end(cur.data[0].id);
+        merged += want > 0 && !is_end(cur.data[0].id);
+    }
+    assert_true(ends > rounds(3000) / 20 && merged > rounds(3000) / 20);
+    finish("infill");
+}
+
+/* The vocabulary that it needs, and the token to end with. */
+static void test_infill_vocab(void **state)
+{
+    (void)state;
+    samp_vocab v = hole;
+    const char *field;
+    for (int i = 0; i < 5; i++) {
+        v = hole;
+        if (i == 1) v.token_bytes = NULL;
+        if (i == 2) v.eog = NULL;
+        if (i == 3) v.eos = v.eot = -1;
+        if (i == 4) v.eot = -1;
+        samp_sampler *s = samp_init_infill(i ? &v : NULL);
+        assert_status(samp_status(s, &field), i == 4 ? SAMP_OK : i == 3 ? SAMP_E_RANGE : SAMP_E_NULL);
+        if (i < 4) assert_text(field, "vocab");
+        samp_free(s);
+    }
+    samp_params params = samp_default_params();
+    params.order = "top_k;infill";
+    assert_status(samp_check_params(&params, &field), SAMP_E_NULL);
+    assert_text(field, "vocab");
+    params.order = "ki";
+    params.vocab = &v;
+    assert_ok(samp_check_params(&params, NULL));
+    samp_sampler *chain = samp_chain_from_params(&params, NULL), *copy;
+    char text[200];
+    samp_describe(chain, text, sizeof text);
+    assert_non_null(strstr(text, "top-k(k=40) -> infill -> dist"));
+    for (size_t i = 0; i < 60; i++) row[i] = -(float)i / 4096; /* of all none has 0.2: the end, which is eos here */
+    copy = samp_clone(chain);
+    row[2] = row[7] = -INFINITY;
+    assert_num(samp_sample(chain, row, 60), 2);
+    assert_num(samp_sample(copy, row, 60), 2);
+    samp_free(chain);
+    samp_free(copy);
+}
+
 /* keep the first i tokens, i the smallest with a_0 + ... + a_i > z */
 static void test_tail_free(void **state)
 {
@@ -1136,13 +1267,13 @@ static void test_adaptive_p(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
-        cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),
-        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),
-        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
-        cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
+        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
+        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),
+        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),
+        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
     };
     return cmocka_run_group_tests_name("reference", tests, load_rows, NULL);
 }

@@ -287,6 +287,8 @@ static void test_arrays(void **state)
         { "{\"contains\":{\"const\":1},\"minContains\":0,\"maxContains\":1,\"maxItems\":0}", "[]", "[1]\n[2]", NULL },
         { "{\"uniqueItems\":true,\"items\":{\"enum\":[\"a\",\"b\",1]}}", "[]\n[\"b\",\"a\"]\n[1,\"a\",\"b\"]",
           "[\"a\",\"a\"]\n[1,1.0]\n[\"c\"]", NULL },
+        { "{\"uniqueItems\":true,\"items\":{\"enum\":[1,\"a\",\"a\",1.0]}}", "[]\n[\"a\",1]",
+          "[\"a\",\"a\"]\n[1,1.0]", NULL },
         { "{\"uniqueItems\":true,\"maxItems\":1}", "[]\n[1]", "[1,1]", NULL },
         { "{\"not\":{\"items\":{\"type\":\"integer\"}}}", "[\"a\"]\n[1,\"a\",2]", "[]\n[1,2]\n1", NULL },
         { "{\"not\":{\"contains\":{\"type\":\"integer\"}}}", "[\"a\"]\n[]", "[1]\n[\"a\",2]", NULL },
@@ -440,6 +442,62 @@ static void test_refusals(void **state)
     }
 }
 
+/* A keyword with a value that it can't have is an error wherever it stands; none is looked into as if it were right. */
+static void test_wrong_values(void **state)
+{
+    (void)state;
+    static const char *const keywords[][2] = {
+        /* a keyword, and values that it can't have */
+        { "type", "[1] {} true 1" },
+        { "enum", "{} 3 \"a\"" },
+        { "not", "[] 3 \"a\" null" },
+        { "allOf", "{} 3 true" },
+        { "anyOf", "{} 3" },
+        { "oneOf", "{} 3" },
+        { "if", "[] 3" },
+        { "properties", "[true] true 3 \"a\"" },
+        { "patternProperties", "[true] true 3" },
+        { "additionalProperties", "3 []" },
+        { "propertyNames", "3 [true]" },
+        { "required", "[1] [\"a\",{}] {} \"a\"" },
+        { "minProperties", "true \"1\"" },
+        { "maxProperties", "{}" },
+        { "dependentRequired", "[1] {\"a\":[1]} true" },
+        { "dependentSchemas", "[true] 3 {\"a\":3}" },
+        { "dependencies", "[[1]] {\"a\":[{}]}" },
+        { "prefixItems", "{} true" },
+        { "items", "3 \"a\"" },
+        { "contains", "3 []" },
+        { "minItems", "\"1\"" },
+        { "maxItems", "[]" },
+        { "uniqueItems", "1 {} \"a\"" },
+        { "minLength", "\"1\"" },
+        { "maxLength", "{}" },
+        { "pattern", "true 3 [] {} null" },
+        { "format", "3 {}" },
+        { "minimum", "\"1\" {}" },
+        { "exclusiveMaximum", "\"1\"" },
+        { "multipleOf", "\"1\" true 0" },
+    };
+    static const char *const around[] = { "{\"%s\":%s}", "{\"items\":{\"%s\":%s}}", "{\"not\":{\"%s\":%s}}",
+                                          "{\"properties\":{\"a\":{\"%s\":%s}}}",
+                                          "{\"anyOf\":[{\"type\":\"array\",\"minItems\":1},{\"%s\":%s}]}" };
+    for (size_t i = 0; i < TEST_COUNT(keywords); i++)
+        for (size_t k = 0; k < TEST_COUNT(around); k++) {
+            char values[100], schema[200];
+            snprintf(values, sizeof values, "%s", keywords[i][1]);
+            for (char *value = strtok(values, " "); value; value = strtok(NULL, " ")) {
+                samp_grammar_error error;
+                snprintf(schema, sizeof schema, around[k], keywords[i][0], value);
+                samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, schema, NULL, &error);
+                bool right = error.status == SAMP_E_FORMAT || (k == 2 && error.status == SAMP_E_UNSUPPORTED);
+                if (g || !right || !strstr(error.message, keywords[i][0]))
+                    test_fail(__FILE__, __LINE__, "%s: %d %s", schema, g ? 0 : error.status, error.message);
+                samp_grammar_free(g);
+            }
+        }
+}
+
 /* ------------------------------------------------------------------------------------------- hostile input */
 
 /* n copies of a text, between two others. */
@@ -552,13 +610,13 @@ static void test_no_memory(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_accepts),    cmocka_unit_test(test_json_refuses),
-        cmocka_unit_test(test_types),           cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_strings),         cmocka_unit_test(test_objects),
-        cmocka_unit_test(test_arrays),          cmocka_unit_test(test_applicators),
-        cmocka_unit_test(test_references),      cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_many_properties),
+        cmocka_unit_test(test_json_accepts), cmocka_unit_test(test_json_refuses),
+        cmocka_unit_test(test_types),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_arrays),       cmocka_unit_test(test_applicators),
+        cmocka_unit_test(test_references),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_wrong_values), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_hostile),      cmocka_unit_test(test_many_properties),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,7 +92,7 @@ static const char *const MEMBERS[][3] = {
     { "order", "kpt",
       "names with ; between, or letters: penalties e, dry d, top_n_sigma s, top_k k, tfs_z f, typ_p y, top_p p, "
       "min_p m, "
-      "top_a a, xtc x, temperature t" },
+      "top_a a, xtc x, infill i, temperature t" },
     { "rng", "mt19937", "philox or mt19937" },
     { "n_ctx_train", "29", "a whole number in [0, 4194304]" },
 };

@@ -475,8 +475,8 @@ static const char *other_name(const samp_sampler *s)
     (void)s;
     return "other";
 }
-static const samp_sampler_i plain = { NULL, NULL, nothing, NULL, NULL, NULL, NULL };
-static const samp_sampler_i named = { other_name, NULL, nothing, NULL, NULL, NULL, NULL };
+static const samp_sampler_i plain = { NULL, NULL, nothing, NULL, NULL, NULL, NULL, NULL };
+static const samp_sampler_i named = { other_name, NULL, nothing, NULL, NULL, NULL, NULL, NULL };
 
 static samp_sampler *chain_with(size_t n_prev, samp_sampler *a, samp_sampler *b)
 {
@@ -595,7 +595,7 @@ static void test_clones(void **state)
 {
     (void)state;
     static saved bytes;
-    static const samp_sampler_i cloned = { NULL, NULL, nothing, NULL, plain_clone, NULL, NULL };
+    static const samp_sampler_i cloned = { NULL, NULL, nothing, NULL, plain_clone, NULL, NULL, NULL };
     for (int rng = 0; rng < 2; rng++)
         for (int own = 0; own < 2; own++) {
             samp_sampler *s = samp_chain_init(), *copy;

@@ -398,7 +398,7 @@ static int note_apply(samp_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-static const samp_sampler_i note_iface = { NULL, NULL, note_apply, NULL, NULL, NULL, NULL };
+static const samp_sampler_i note_iface = { NULL, NULL, note_apply, NULL, NULL, NULL, NULL, NULL };
 
 static void fit_two(const char *what, samp_sampler *first, samp_sampler *second)
 {

@@ -791,7 +791,7 @@ static samp_sampler *failing_clone(const samp_sampler *s) { return samp_init_cus
 static void test_custom_fails(void **state)
 {
     (void)state;
-    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(selectors); k++)
             for (int place = 0; place < 4; place++) {
@@ -839,8 +839,9 @@ static void test_custom_fails(void **state)
 static void test_custom_positive(void **state)
 {
     (void)state;
-    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL };
-    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i on_apply = { NULL, NULL, failing_apply, NULL, failing_clone, NULL, NULL, NULL };
+    static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
+                                              failing_clone, NULL,           NULL,          NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int status = 1; status < 9; status += 6)
             for (int what = 0; what < 4;
@@ -876,7 +877,8 @@ static void test_custom_positive(void **state)
 static void test_custom_fails_accept(void **state)
 {
     (void)state;
-    static const samp_sampler_i on_accept = { NULL, failing_accept, apply_nothing, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i on_accept = { NULL,          failing_accept, apply_nothing, NULL,
+                                              failing_clone, NULL,           NULL,          NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t k = 0; k < TEST_COUNT(selectors); k++)
             for (int place = 0; place < 3; place++) {
@@ -933,7 +935,7 @@ static int nonsense_apply(samp_sampler *s, samp_token_data_array *cur)
 static void test_custom_nonsense(void **state)
 {
     (void)state;
-    static const samp_sampler_i iface = { NULL, NULL, nonsense_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i iface = { NULL, NULL, nonsense_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 7; what++)
             for (int behind = 0; behind < 2; behind++) { /* ... by a selecting sampler */
@@ -1004,7 +1006,7 @@ static int breaking_apply(samp_sampler *s, samp_token_data_array *cur)
 static void test_custom_breaks(void **state)
 {
     (void)state;
-    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL, NULL };
     for (int kind = 0; kind < KINDS; kind++)
         for (int what = 0; what <= 12; what++)
             for (int first = 0; first < 2; first++) /* with top_k first the fast path begins */
@@ -1066,7 +1068,7 @@ static void test_doubled_ids(void **state)
 static void test_custom_breaks_draft(void **state)
 {
     (void)state;
-    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL };
+    static const samp_sampler_i iface = { NULL, NULL, breaking_apply, NULL, failing_clone, NULL, NULL, NULL };
     int what = 6;
     samp_sampler *s = samp_chain_init();
     samp_token drafted = 3, out[2];

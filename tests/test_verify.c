@@ -470,7 +470,7 @@ static int clone_apply(samp_sampler *s, samp_token_data_array *cur)
     cloned = samp_clone((samp_sampler *)s->ctx);
     return SAMP_OK;
 }
-static const samp_sampler_i cloner = { NULL, NULL, clone_apply, NULL, NULL, NULL, NULL };
+static const samp_sampler_i cloner = { NULL, NULL, clone_apply, NULL, NULL, NULL, NULL, NULL };
 
 static void test_clone_within(void **state)
 {

@@ -2,7 +2,7 @@
    and samp_sample play with every instruction set; a difference aborts. Build and run:
 
      clang -g -O1 -std=c11 -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_chain.c -o build/fuzz_chain -lm
-     build/fuzz_chain -max_total_time=60 build/corpus tests/fuzz/corpus
+     build/fuzz_chain -max_total_time=60 build/corpus tests/fuzz/corpus/chain
 
    With driver.c instead of libFuzzer it replays files or random bytes. */
 #ifndef _DEFAULT_SOURCE

@@ -32,6 +32,13 @@ static llama_sampler *bias(void)
     return llama_sampler_init_logit_bias(n_vocab, 4, list);
 }
 
+/* A lazy grammar, by one pattern or one word. */
+static llama_sampler *lazy(const char *text, const char *pattern, const char *word)
+{
+    if (pattern) return llama_sampler_init_grammar_lazy_patterns(vocab, text, "root", &pattern, 1, NULL, 0);
+    return llama_sampler_init_grammar_lazy(vocab, text, "root", &word, 1, NULL, 0);
+}
+
 /* ---- a sampler of the user's: takes 1 off every third token, and counts in ctx what it is asked ---- */
 
 static const char *mine_name(const llama_sampler *s)
@@ -213,7 +220,143 @@ static void arrays(void)
     array("array dry", dry(1.0f, 1, 64));
     array("array logit_bias", bias());
     array("array chain", llama_chain(top_k(40), top_p(0.95f, 0), min_p(0.05f, 0), temp(0.8f), dist(55)));
-    array("array grammar", llama_sampler_init_grammar(vocab, "root ::= [^xyz]*", "root"));
+    array("array grammar", llama_sampler_init_grammar(vocab, "root ::= [a-w ,.A-Z]*", "root"));
+    array("array lazy grammar", lazy("root ::= [a-w ,.A-Z]*", "[aeiou]", NULL));
+    array("array infill", llama_sampler_init_infill(vocab));
+    array("array infill behind top_k",
+          llama_chain(top_k(40), temp(0.3f), llama_sampler_init_infill(vocab), dist(56)));
+}
+
+/* ---- grammars as programs use them: the chain draws, its token is checked alone, and drawn again only if it fails ---- */
+
+static int32_t sample_and_check(llama_sampler *chain, llama_sampler *grammar)
+{
+    llama_data *data = malloc((size_t)n_vocab * sizeof *data);
+    const float *logits = llama_get_logits_ith(ctx, -1);
+    int32_t token = -1;
+    for (int masked = 0; masked < 2; masked++) {
+        for (int32_t i = 0; i < n_vocab; i++) data[i] = (llama_data){ i, logits[i], 0.0f };
+        llama_array cur = { data, (size_t)n_vocab, -1, false };
+        if (masked) llama_sampler_apply(grammar, &cur);
+        llama_sampler_apply(chain, &cur);
+        token = cur.data[cur.selected].id;
+        llama_data one = { token, 1.0f, 0.0f };
+        llama_array alone = { &one, 1, -1, false };
+        llama_sampler_apply(grammar, &alone);
+        if (one.logit > -INFINITY) break;
+    }
+    free(data);
+    llama_sampler_accept(grammar, token);
+    llama_sampler_accept(chain, token);
+    return token;
+}
+
+#define JSON                                                                                                         \
+    "root ::= object\n"                                                                                              \
+    "value ::= object | array | string | number | \"true\" | \"null\"\n"                                             \
+    "object ::= \"{\" (string \":\" ws value (\",\" ws string \":\" ws value)*)? \"}\"\n"                            \
+    "array ::= \"[\" (value (\",\" ws value)*)? \"]\"\n"                                                             \
+    "string ::= \"\\\"\" [a-zA-Z ,.]* \"\\\"\"\n"                                                                    \
+    "number ::= [0-9]{1,5}\n"                                                                                        \
+    "ws ::= \" \"?"
+
+#define NO_Q "[\\x09-pr-\\x7e]*" /* what follows a trigger at once must fit, or llama.cpp ends the program */
+
+static void check_run(const char *name, llama_sampler *grammar, uint32_t seed)
+{
+    llama_sampler *chain = llama_chain(top_k(0), temp(0.9f), dist(seed));
+    say(name);
+    read_text("Once upon a time there was a king who");
+    for (int i = 0; i < 40 && i < 2 * length; i++) {
+        if (i == 20) { /* a clone goes on, and what it is a clone of begins again */
+            llama_sampler *clone = llama_sampler_clone(grammar);
+            llama_sampler_reset(grammar);
+            llama_sampler_free(grammar);
+            grammar = clone;
+        }
+        int32_t token = sample_and_check(chain, grammar);
+        printf(" %d", token);
+        if (token < 3) break; /* the end */
+        llama_read(ctx, &token, 1);
+    }
+    printf("\n");
+    llama_sampler_free(chain);
+    llama_sampler_free(grammar);
+}
+
+/* A text read by a lazy grammar of 120 letters, then letters: how many tokens it allows behind each tells where it began. */
+static void lazy_text(const char *pattern, const char *word)
+{
+    llama_sampler *s = lazy("root ::= [a-zA-Z ,.<>_]{120}", pattern, word);
+    llama_data *data = malloc((size_t)n_vocab * sizeof *data);
+    int32_t tokens[160];
+    const char *text = "the king said <tool>call me a dog, call me a cat, and so on. The end of it all is here";
+    int32_t n = llama_tokenize(vocab, text, (int32_t)strlen(text), tokens, 100, false, false);
+    int32_t more = llama_tokenize(vocab, "abababababababababababababababababababababababababab", 50, tokens + n, 60,
+                                  false, false);
+    say("lazy");
+    printf("%s%s", pattern ? pattern : "", word ? word : "");
+    uint64_t sum = 0;
+    for (int32_t i = 0; i < n + more; i++) {
+        size_t n_allowed = 0;
+        for (int32_t k = 0; k < n_vocab; k++) data[k] = (llama_data){ k, 1.0f, 0.0f };
+        llama_array cur = { data, (size_t)n_vocab, -1, false };
+        llama_sampler_apply(s, &cur);
+        for (int32_t k = 0; k < n_vocab; k++) n_allowed += data[k].logit > -INFINITY;
+        sum = sum * 31 + n_allowed;
+        if (i % 8 == 0) printf(" %zu", n_allowed);
+        if (data[tokens[i]].logit == -INFINITY) break;
+        llama_sampler_accept(s, tokens[i]);
+    }
+    printf(" %016llx\n", (unsigned long long)sum);
+    free(data);
+    llama_sampler_free(s);
+}
+
+static void grammars(void)
+{
+    static const char *const patterns[] = {
+        "<tool>",
+        "(<tool>)",
+        "<tool>(call)",
+        "[\\s\\S]*?(call)[\\s\\S]*",
+        "[\\s\\S]*(call)",
+        "^the ki",
+        "^king",
+        "dog(x?), (call)",
+        "(?:dog|cat)(,)",
+        "[^c]+?(l+)",
+        "\\w+ (\\w+?)\\b",
+        "^[^.]*(\\.)\\s*",
+        "^.*(cat).*$",
+        "^the king$",
+        "o(n|f)",
+        "(o)n|(a)ll",
+        "(t|th|the)(?=x)|is",
+        "",
+        "(e)nd$",
+        "(xyz)?end",
+        "(?:a|b)*(d)",
+        "(a*)*nd",
+        "d{1,2}(o)",
+        "(.)\\.",
+        "<[a-z]{4}>(c[a-z]*)",
+    };
+    run("infill", llama_chain(top_k(40), top_p(0.99f, 3), llama_sampler_init_infill(vocab), dist(60)));
+    run("infill, cold", llama_chain(top_k(40), temp(0.2f), llama_sampler_init_infill(vocab), dist(61)));
+    run("infill, greedy", llama_chain(top_k(100), llama_sampler_init_infill(vocab), greedy()));
+    run("lazy grammar", llama_chain(lazy("root ::= " NO_Q, " w", NULL), dist(62)));
+    for (uint32_t seed = 0; seed < 3; seed++) {
+        check_run("json", llama_sampler_init_grammar(vocab, JSON, "root"), 70 + seed);
+        check_run("json, at a rule", llama_sampler_init_grammar(vocab, JSON, "array"), 80 + seed);
+        check_run("lazy, by a pattern", lazy("root ::= \"a\" " NO_Q, "(a)[^ ]* ?$", NULL), 90 + seed);
+        check_run("lazy, by a word", lazy("root ::= " NO_Q, NULL, "o"), 100 + seed);
+    }
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns && (length >= 24 || i < 2); i++)
+        lazy_text(patterns[i], NULL);
+    lazy_text(NULL, "call");
+    lazy_text(NULL, "of");
+    lazy_text(NULL, ".");
 }
 
 /* ---- what is done to samplers ---- */
@@ -388,6 +531,7 @@ int main(int argc, char **argv)
     n_vocab = llama_vocab_n_tokens(vocab);
     chains();
     arrays();
+    grammars();
     lives();
     originals();
     llama_close(ctx);

@@ -72,6 +72,9 @@ const settings = {
     "bias, greedy": { tokenBias: bias() },
     "grammar": { ...usual, grammar: "root ::= [^aeq]*" },
     "grammar, greedy": { grammar: "root ::= (\" \" [a-z]+)+ [.]" },
+    "grammar, json": { ...usual, grammar: "json" },
+    "grammar, schema": { temperature: 1.2, topK: 0, topP: 1, grammar: { type: "object", properties: {
+        name: { type: "string" }, age: { type: "integer" }, friends: { type: "array", items: { enum: ["fox", "wolf"] } } } } },
     "all": { ...usual, tokenBias: bias(), xtc: { probability: 0.3, threshold: 0.1 }, ...repeat({ penalty: 1.2 }), ...dry() },
 };
 
@@ -82,7 +85,9 @@ for (const [name, options] of Object.entries(settings))
         const { grammar, ...others } = options;
         const prompt = prompts[lines % 2];
         await sequence.clearHistory();
-        if (grammar) others.grammar = await llama.createGrammar({ grammar });
+        if (grammar === "json") others.grammar = await llama.getGrammarFor(grammar);
+        else if (grammar?.type) others.grammar = await llama.createGrammarForJsonSchema(grammar);
+        else if (grammar) others.grammar = await llama.createGrammar({ grammar });
         let text = "";
         if (options.dryRepeatPenalty) { // which generateCompletion does not hand on
             const tokens = [];

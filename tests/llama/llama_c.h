@@ -132,6 +132,11 @@ llama_sampler *llama_sampler_init_dry(const llama_vocab *, float multiplier, flo
                                       int32_t last_n, const char **breakers, size_t n_breakers);
 llama_sampler *llama_sampler_init_logit_bias(int32_t n_vocab, int32_t n, const llama_bias *);
 llama_sampler *llama_sampler_init_grammar(const llama_vocab *, const char *text, const char *root);
+llama_sampler *llama_sampler_init_grammar_lazy(const llama_vocab *, const char *text, const char *root,
+                                               const char **words, size_t n_words, const int32_t *tokens, size_t n);
+llama_sampler *llama_sampler_init_grammar_lazy_patterns(const llama_vocab *, const char *text, const char *root,
+                                                        const char **patterns, size_t n_patterns,
+                                                        const int32_t *tokens, size_t n);
 llama_sampler *llama_sampler_init_infill(const llama_vocab *);
 
 /* C++: dry's breakers as token sequences, a std::vector of vectors; libllama makes a dry of its own in it. */

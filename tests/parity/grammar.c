@@ -1,13 +1,14 @@
 /* grammar.c - are the tokens that a grammar allows those that llama.cpp allows?
  *
- *     grammar LIBRARY VOCABULARY DIRECTORY [--masks N] [--seed S] [--show]
+ *     grammar LIBRARY VOCABULARY DIRECTORY [--pieces] [--masks N] [--grammars N] [--seed S] [--show]
  *
- * LIBRARY is libllama (fetch.sh), VOCABULARY the story model's file, whose pieces are written to DIRECTORY as a GGUF
- * that has a vocabulary and nothing else. For each of many GBNF grammars (hand-written, and random ones) random walks
- * over allowed tokens: at each place the two sets of allowed tokens are compared. Exit 1 if they differ in a way that
- * has no name below; 77 if the peer can't load such a file.
+ * LIBRARY is libllama (fetch.sh). VOCABULARY is the story model's file, or with --pieces one of nothing but pieces
+ * (bench/llama3_vocabulary.mjs): they are written to DIRECTORY as a GGUF that has a vocabulary and nothing else. For
+ * each of many GBNF grammars (hand-written, and random ones, at least N of them) random walks over allowed tokens: at
+ * each place the two sets of allowed tokens are compared. Exit 1 if they differ in a way that has no name below; 77 if
+ * the peer can't load such a file. DIRECTORY/grammar_differences.txt gets the grammars to which a name applies.
  *
- * THE DIFFERENCES, counted by name:
+ * THE DIFFERENCES, counted by name; of the first two the naive matcher must say that we are right:
  *   not UTF-8       llama.cpp takes some bytes that are not UTF-8 (lead bytes F8 - FF, tail bytes that are none inside a
  *                   token, surrogates, overlong forms): with them the text could never be valid
  *   negated tail    where a token ends within a character, llama.cpp refuses it under [^..] if any completion is in the
@@ -17,7 +18,7 @@
  *   left recursion  llama.cpp refuses the grammar, or where what stands before may be empty, never ends with it
  *   too much        we tell that the mask takes more steps than the sampler's limit allows (SAMP_E_FULL): grammars whose
  *                   texts have thousands of readings
- *   no answer       llama.cpp took 20 seconds, or 2 GB, or aborted
+ *   no answer       llama.cpp took 5 seconds of processor time for one call, or 2 GB, or aborted
  */
 #define SAMPLING_STATIC
 #define SAMPLING_GRAMMAR
@@ -26,14 +27,17 @@
 
 #include "../floats.h"
 #include "../json_gbnf.h"
-#include "../source.h"
+#include "../naive_grammar.h"
+#include "../random_grammar.h"
 #include "llama_peer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* ------------------------------------------------------------------------------------------------ the peer */
@@ -81,10 +85,14 @@ static bool load_peer(const char *path)
 
 /* -------------------------------------------------------------------------------------------- a vocabulary */
 
-enum { MAX_VOCAB = 4096 };
+enum { MAX_VOCAB = 1 << 18 };
 static char *piece[MAX_VOCAB];
 static size_t piece_size[MAX_VOCAB];
-static int32_t n_vocab;
+static int32_t n_vocab, first_special; /* the special tokens: the first begins a text, the next one ends it */
+static samp_token eog[64];
+static size_t n_eog;
+
+static bool is_tool(int32_t i) { return strcmp(piece[i], "<tool>") == 0; }
 
 static void put(FILE *f, uint64_t x, int n)
 {
@@ -133,9 +141,16 @@ static size_t gpt2_text(const char *bytes, size_t n, char *out)
     return at;
 }
 
-/* The model's pieces (bench/data/README.md), and a few of our own behind them: words of JSON, and parts of
-   characters. Tokens 0 and 1 begin and end a text. */
-static bool read_pieces(const char *model)
+static void add_piece(const char *text, size_t n)
+{
+    piece[n_vocab] = (char *)calloc(n + 1, 1);
+    memcpy(piece[n_vocab], text, n);
+    piece_size[n_vocab++] = n;
+}
+
+/* The model's pieces (bench/data/README.md), or all pieces to the end of the file, where those without bytes are the
+   special tokens; and a few of our own behind them: words of JSON, and parts of characters. */
+static bool read_pieces(const char *path, bool only_pieces)
 {
     static const char *const more[] = {
         "\":",    "\",",    "{\"",      "\"}",      "]}",           "}}",       "}]",
@@ -144,22 +159,41 @@ static bool read_pieces(const char *model)
         "<tool>", "abc",    "aab",      "((",       "))",           "1+",       "xx",
         "xxx",    "==",     "=\""
     };
-    uint8_t head[40], length;
-    FILE *in = fopen(model, "rb");
-    if (!in || fread(head, 1, sizeof head, in) != sizeof head) return false;
-    int32_t n = head[8] | head[9] << 8;
-    for (n_vocab = 0; n_vocab < n; n_vocab++) {
-        if (fread(&length, 1, 1, in) != 1) return false;
-        piece[n_vocab] = (char *)malloc(length + 1u);
-        piece_size[n_vocab] = length;
-        if (fread(piece[n_vocab], 1, length, in) != length) return false;
+    uint8_t head[40];
+    char text[256];
+    FILE *in = fopen(path, "rb");
+    if (!in || (!only_pieces && fread(head, 1, sizeof head, in) != sizeof head)) return false;
+    int32_t n = only_pieces ? MAX_VOCAB - 64 : head[8] | head[9] << 8;
+    for (int length; n_vocab < n && (length = fgetc(in)) != EOF;) {
+        if (fread(text, 1, (size_t)length, in) != (size_t)length) return false;
+        if (length == 0 && first_special == 0) first_special = n_vocab;
+        if (length == 0 && only_pieces) length = sprintf(text, "<|special %d|>", n_vocab);
+        add_piece(text, (size_t)length);
     }
+    if (!only_pieces) first_special = 0;
     for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
-        piece_size[n_vocab] = strlen(more[i]);
-        piece[n_vocab++] = strdup(more[i]);
+        int32_t same = 0;
+        while (same < n_vocab && strcmp(piece[same], more[i]) != 0) same++;
+        if (same == n_vocab) add_piece(more[i], strlen(more[i])); /* the peer wants them all different */
     }
     fclose(in);
     return true;
+}
+
+/* Its text in the file. */
+static size_t token_text(int32_t i, char *text)
+{
+    if (i == first_special) return (size_t)sprintf(text, "<s>");
+    if (i == first_special + 1) return (size_t)sprintf(text, "</s>");
+    if (!is_tool(i)) return gpt2_text(piece[i], piece_size[i], text);
+    return (size_t)sprintf(text, "<tool>");
+}
+
+/* 1: normal, 3: control, 4: user-defined */
+static uint64_t token_type(int32_t i)
+{
+    bool special = i == first_special || i == first_special + 1 || strncmp(piece[i], "<|special ", 10) == 0;
+    return special ? 3 : is_tool(i) ? 4 : 1;
 }
 
 static bool write_gguf(const char *path)
@@ -183,24 +217,20 @@ static bool write_gguf(const char *path)
     put_number(f, "llama.vocab_size", (uint32_t)n_vocab);
     put_string(f, "tokenizer.ggml.model", "gpt2");
     put_string(f, "tokenizer.ggml.pre", "default");
-    put_number(f, "tokenizer.ggml.bos_token_id", 0);
-    put_number(f, "tokenizer.ggml.eos_token_id", 1);
+    put_number(f, "tokenizer.ggml.bos_token_id", (uint32_t)first_special);
+    put_number(f, "tokenizer.ggml.eos_token_id", (uint32_t)first_special + 1);
     put_key(f, "tokenizer.ggml.tokens", 9);
     put(f, 8, 4);
     put(f, (uint64_t)n_vocab, 8);
     for (int32_t i = 0; i < n_vocab; i++) {
-        char text[1024], name[32];
-        size_t n = gpt2_text(piece[i], piece_size[i], text);
-        if (i < 2) n = (size_t)sprintf(text, i ? "</s>" : "<s>");
-        if (strcmp(piece[i], "<tool>") == 0) n = (size_t)sprintf(text, "<tool>");
-        (void)name;
+        char text[1024];
+        size_t n = token_text(i, text);
         put_text(f, text, n);
     }
     put_key(f, "tokenizer.ggml.token_type", 9);
     put(f, 5, 4);
     put(f, (uint64_t)n_vocab, 8);
-    for (int32_t i = 0; i < n_vocab; i++)
-        put(f, i < 2 ? 3 : strcmp(piece[i], "<tool>") == 0 ? 4 : 1, 4); /* control, user-defined */
+    for (int32_t i = 0; i < n_vocab; i++) put(f, token_type(i), 4);
     put_key(f, "tokenizer.ggml.merges", 9);
     put(f, 8, 4);
     put(f, 1, 8);
@@ -226,11 +256,12 @@ static bool load_vocab(const char *gguf)
         int32_t n = peer.piece(peer_vocab, i, text, sizeof text, 0, true);
         if (n < 0) return false;
         free(piece[i]);
-        piece[i] = (char *)malloc((size_t)n + 1);
+        piece[i] = (char *)calloc((size_t)n + 1, 1);
         memcpy(piece[i], text, (size_t)n);
         piece_size[i] = (size_t)n;
+        if (peer.is_eog(peer_vocab, i) && n_eog < sizeof eog / sizeof *eog) eog[n_eog++] = i;
     }
-    return true;
+    return n_eog > 0;
 }
 
 static const char *our_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
@@ -252,117 +283,6 @@ static int32_t our_tokenize(const samp_vocab *vocab, const char *text, size_t n,
 static const char *const HAND[] = {
 #include "grammars.h"
 };
-
-typedef struct {
-    char text[8192];
-    size_t n;
-    source rng;
-    int n_rules;
-} maker;
-
-static void say(maker *m, const char *text)
-{
-    size_t n = strlen(text);
-    if (m->n + n + 1 > sizeof m->text) return;
-    memcpy(m->text + m->n, text, n + 1);
-    m->n += n;
-}
-
-static size_t pick(maker *m, size_t n) { return (size_t)below(&m->rng, n); }
-
-static void say_class(maker *m)
-{
-    static const char *const inside[] = { "a-z",
-                                          "abc",
-                                          "0-9",
-                                          "\\u00e0-\\u00ff",
-                                          "^a-c",
-                                          "^\\\"",
-                                          "^\\x00-\\x1f\\\"\\\\",
-                                          " ",
-                                          "A-Za-z",
-                                          "^ \\n",
-                                          "x",
-                                          "^\\u00e9a-f",
-                                          "\\u20ac\\U0001F600-\\U0001F64F",
-                                          "aeiou ",
-                                          "^0-9" };
-    say(m, "[");
-    say(m, inside[pick(m, sizeof inside / sizeof *inside)]);
-    say(m, "]");
-}
-
-static void say_sequence(maker *m, int rule, int depth);
-
-static void say_item(maker *m, int rule, int depth)
-{
-    static const char *const literals[] = { "a",        "b",
-                                            "ab",       "abc",
-                                            "x",        "xx",
-                                            "(",        ")",
-                                            " the",     " ",
-                                            "1",        "12",
-                                            ",",        "\\n",
-                                            "{\\\"",    "\\\":",
-                                            "\xc3\xa9", "\xe2\x82\xac",
-                                            "and",      " of",
-                                            "he",       "\xf0\x9f\x98\x80",
-                                            "=",        "true" };
-    char name[32];
-    size_t kind = pick(m, 20);
-    if (kind < 9) {
-        say(m, "\"");
-        say(m, literals[pick(m, sizeof literals / sizeof *literals)]);
-        say(m, "\"");
-    } else if (kind < 13) {
-        say_class(m);
-    } else if (kind < 14) {
-        say(m, ".");
-    } else if (kind < 17 && depth < 3) {
-        say(m, "(");
-        say_sequence(m, rule, depth + 1);
-        for (size_t i = pick(m, 3); i > 0; i--) {
-            say(m, " | ");
-            say_sequence(m, rule, depth + 1);
-        }
-        say(m, ")");
-    } else {
-        sprintf(name, "r%d", (int)pick(m, (size_t)m->n_rules));
-        say(m, name);
-    }
-    static const char *const repeats[] = { "*", "+", "?", "{2}", "{1,3}", "{2,}", "{0,2}", "{0,5}" };
-    if (pick(m, 4) == 0) say(m, repeats[pick(m, sizeof repeats / sizeof *repeats)]);
-}
-
-static void say_sequence(maker *m, int rule, int depth)
-{
-    for (size_t n = 1 + pick(m, 3); n > 0; n--) {
-        say_item(m, rule, depth);
-        say(m, " ");
-    }
-}
-
-/* Some rules, the last ones without references, so that most texts can end. */
-static const char *random_grammar(maker *m, uint64_t seed)
-{
-    m->rng = source_stream(seed);
-    m->n = 0;
-    m->n_rules = 1 + (int)pick(m, 5);
-    say(m, "root ::= r0\n");
-    for (int i = 0; i < m->n_rules; i++) {
-        char head[32];
-        sprintf(head, "r%d ::= ", i);
-        say(m, head);
-        for (size_t n = 1 + pick(m, 3); n > 0; n--) {
-            static const char *const begins[] = { "\"a\" ", "\"(\" ", "[a-z] ", "\" \" ", "\"the\" " };
-            if (pick(m, 4)) say(m, begins[pick(m, 5)]); /* else it may recur on its left */
-            say_sequence(m, i, 0);
-            if (n > 1) say(m, "| ");
-        }
-        say(m, pick(m, 3) ? "| \"z\"\n" : "\n");
-    }
-    return m->text;
-}
 
 /* --------------------------------------------------------------------------------------------- comparing */
 
@@ -389,9 +309,44 @@ static const char *const NAMES[N_NAMES] = { "not UTF-8",
 /* Shared with the processes that do the comparing. */
 static struct tally {
     long count[N_NAMES], n_masks, n_grammars, n_different;
-    bool in_peer; /* it is llama.cpp that is at work */
+    bool in_peer;      /* it is llama.cpp that is at work */
+    double seconds[2]; /* of processor time for masks: ours, theirs */
+    double worst[2];
 } * tally;
 static bool show;
+static FILE *differences;
+static long names_told; /* bits: of the grammar under way */
+
+static void note(int name, const char *text)
+{
+    tally->count[name]++;
+    if (names_told >> name & 1) return;
+    names_told |= 1l << name;
+    fprintf(differences, "---- %s\n%s\n", NAMES[name], text);
+    fflush(differences);
+}
+
+/* A call of the peer, and a time that it may take; who takes longer is killed. */
+static void patience(int seconds, bool in_peer)
+{
+    const struct itimerval timer = { { 0, 0 }, { seconds, 0 } };
+    tally->in_peer = in_peer;
+    setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void measure(int whose, double from)
+{
+    double t = now() - from;
+    tally->seconds[whose] += t;
+    if (t > tally->worst[whose]) tally->worst[whose] = t;
+}
 
 /* UTF-8 so far: bytes that a character still needs, and what the next one must be; -1: it can't be valid any more. */
 typedef struct {
@@ -422,62 +377,112 @@ static utf8 utf8_token(utf8 u, samp_token token)
     return u;
 }
 
-/* Why may one side allow a token that the other does not? -1: no reason. */
-static int reason(const char *text, utf8 u, samp_token token, bool theirs)
+static int naive_opinion(const samp_grammar *g, const char *text, size_t n)
 {
-    utf8 after = utf8_token(u, token);
-    if (theirs && after.left < 0) return NOT_UTF8;
-    if (!theirs && after.left != 0 && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_OF_BYTES;
-    if (!theirs && after.left > 0 && strstr(text, "[^")) return NEGATED_TAIL;
-    if (theirs && (strstr(text, "<[") || strstr(text, "<tool>"))) return TOKEN_INSIDE;
-    return -1;
+    naive m = naive_begin(&g->tree, text, n);
+    int known = naive_continues(&m, sampi_rule_at(&g->tree, g->root)->body);
+    naive_end(&m);
+    return known;
+}
+
+/* What the naive matcher says of the text so far [n] with the token behind it; nothing where the text is long, or is
+   already the beginning of no whole one: rules that never end are entered by both others. */
+static int second_opinion(const samp_grammar *g, const char *so_far, size_t n, samp_token token)
+{
+    char text[512];
+    if (n > 64 || n + piece_size[token] > sizeof text) return NAIVE_PERHAPS;
+    if (naive_opinion(g, so_far, n) != NAIVE_YES) return NAIVE_PERHAPS;
+    memcpy(text, so_far, n);
+    memcpy(text + n, piece[token], piece_size[token]);
+    return naive_opinion(g, text, n + piece_size[token]);
+}
+
+/* A place of a walk. */
+typedef struct {
+    const char *grammar_text;
+    const samp_grammar *grammar;
+    char text[4096];
+    size_t n;
+    utf8 u;
+    int naive; /* opinions that have been asked for here; one costs as much as many masks */
+} place;
+
+/* Why may one side allow a token that the other does not? -1: no reason. */
+static int reason(place *p, samp_token token, bool theirs)
+{
+    utf8 after = utf8_token(p->u, token);
+    bool tokens = strstr(p->grammar_text, "<[") || strstr(p->grammar_text, "<tool>");
+    bool ask = !tokens && p->naive++ < 2;
+    if (theirs && after.left < 0)
+        return ask && second_opinion(p->grammar, p->text, p->n, token) == NAIVE_YES ? -1 : NOT_UTF8;
+    if (!theirs && after.left != 0 && tokens) return TOKEN_OF_BYTES;
+    if (!theirs && after.left > 0 && strstr(p->grammar_text, "[^"))
+        return ask && second_opinion(p->grammar, p->text, p->n, token) == NAIVE_NO ? -1 : NEGATED_TAIL;
+    return theirs && tokens ? TOKEN_INSIDE : -1;
 }
 
 static peer_data candidate[MAX_VOCAB];
 
+/* The peer's mask: candidates [n_vocab] that are left have the logit 0. */
+static void ask_peer(peer_sampler *theirs)
+{
+    peer_array cur = { candidate, (size_t)n_vocab, -1, false };
+    for (int32_t i = 0; i < n_vocab; i++) {
+        candidate[i].id = i;
+        candidate[i].logit = 0.0f;
+    }
+    patience(5, true);
+    double from = now();
+    peer.apply(theirs, &cur);
+    measure(1, from);
+    patience(60, false);
+}
+
+/* All tokens that both allow, but those that end the text, into both [*n]. False if the masks differ in a way that has
+   no name, which is told. */
+static bool same_masks(place *p, const uint32_t *bits, int step, samp_token *both, size_t *n)
+{
+    *n = 0;
+    for (int32_t i = 0; i < n_vocab; i++) {
+        bool they = candidate[i].logit == 0.0f, we = bits[i / 32] >> i % 32 & 1;
+        if (they && we && !peer.is_eog(peer_vocab, i)) both[(*n)++] = i;
+        if (they == we) continue;
+        int why = reason(p, i, they);
+        if (why < 0) {
+            printf("%s\nstep %d, token %d \"%.*s\": they %d, we %d\n", p->grammar_text, step, i, (int)piece_size[i],
+                   piece[i], they, we);
+            return false;
+        }
+        note(why, p->grammar_text);
+    }
+    return true;
+}
+
 /* One random walk of at most `steps` tokens. */
-static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, source *rng, int steps)
+static void walk(place *p, peer_sampler *theirs, samp_sampler *ours, source *rng, int steps)
 {
     static uint32_t bits[MAX_VOCAB / 32];
-    utf8 u = { 0, 0x80, 0xbf };
+    static samp_token both[MAX_VOCAB];
+    size_t n = 0;
     for (int step = 0; step < steps; step++) {
-        samp_token both[MAX_VOCAB];
-        size_t n = 0;
-        peer_array cur = { candidate, (size_t)n_vocab, -1, false };
-        for (int32_t i = 0; i < n_vocab; i++) {
-            candidate[i].id = i;
-            candidate[i].logit = 0.0f;
-        }
-        tally->in_peer = true;
-        peer.apply(theirs, &cur);
-        tally->in_peer = false;
+        ask_peer(theirs);
+        double from = now();
         int status = samp_grammar_mask(ours, bits);
+        measure(0, from);
         if (status == SAMP_E_FULL) {
-            tally->count[TOO_MUCH]++;
+            note(TOO_MUCH, p->grammar_text);
             return;
         }
+        bool same = false;
         if (status) {
-            printf("%s\nour mask: %s\n", text, samp_strerror(status));
-            tally->n_different++;
-            return;
+            printf("%s\nour mask: %s\n", p->grammar_text, samp_strerror(status));
+        } else {
+            tally->n_masks++;
+            p->naive = 0;
+            same = same_masks(p, bits, step, both, &n);
         }
-        tally->n_masks++;
-        bool differs = false;
-        for (int32_t i = 0; i < n_vocab; i++) {
-            bool they = candidate[i].logit == 0.0f, we = bits[i / 32] >> i % 32 & 1;
-            if (they && we && i != 1) both[n++] = i;
-            if (they == we) continue;
-            int why = reason(text, u, i, they);
-            if (why >= 0)
-                tally->count[why]++;
-            else if (!differs) {
-                differs = true;
-                printf("%s\nstep %d, token %d \"%.*s\": they %d, we %d\n", text, step, i, (int)piece_size[i],
-                       piece[i], they, we);
-            }
-        }
-        tally->n_different += differs;
-        if (n == 0 || differs) return;
+        tally->n_different += !same;
+        if (n == 0 || !same) return;
         /* half of the time among the long ones, which go further into the grammar */
         samp_token token = both[below(rng, n)];
         for (int i = 0; i < 8 && below(rng, 2); i++) {
@@ -485,16 +490,19 @@ static void walk(const char *text, peer_sampler *theirs, samp_sampler *ours, sou
             if (piece_size[other] > piece_size[token]) token = other;
         }
         if (show) printf("%.*s", (int)piece_size[token], piece[token]);
-        tally->in_peer = true;
+        patience(5, true);
         peer.accept(theirs, token);
-        tally->in_peer = false;
+        patience(60, false);
         status = samp_accept(ours, token);
         if (status) {
-            printf("%s\naccepting: %s\n", text, samp_strerror(status));
+            printf("%s\naccepting: %s\n", p->grammar_text, samp_strerror(status));
             tally->n_different++;
             return;
         }
-        u = utf8_token(u, token);
+        p->u = utf8_token(p->u, token);
+        if (p->n + piece_size[token] > sizeof p->text) return;
+        memcpy(p->text + p->n, piece[token], piece_size[token]);
+        p->n += piece_size[token];
     }
     if (show) printf("\n");
 }
@@ -541,19 +549,19 @@ static void compare(const samp_vocab_index *index, const char *text, uint64_t se
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, text, NULL, &error);
     source rng = source_stream(seed);
     if (grammar && grammar_recurs_left(grammar)) {
-        tally->count[LEFT_RECURSION]++;
+        note(LEFT_RECURSION, text);
         walks = 0;
     }
     if (show) printf("---- %s\n", text);
     for (int i = 0; i < walks; i++) {
-        tally->in_peer = true;
+        patience(5, true);
         peer_sampler *theirs = peer.init_grammar(peer_vocab, text, "root");
-        tally->in_peer = false;
+        patience(60, false);
         if (!theirs || !grammar) {
             if (!theirs && !grammar)
                 tally->count[BOTH_REFUSE]++;
             else if (!theirs)
-                tally->count[LEFT_RECURSION]++;
+                note(LEFT_RECURSION, text);
             else {
                 printf("%s\nwe refuse it at %zu:%zu: %s\n", text, error.line, error.column, error.message);
                 tally->n_different++;
@@ -563,7 +571,8 @@ static void compare(const samp_vocab_index *index, const char *text, uint64_t se
         }
         tally->n_grammars += i == 0;
         samp_sampler *ours = samp_init_grammar(index, grammar);
-        walk(text, theirs, ours, &rng, 24);
+        place p = { text, grammar, { 0 }, 0, { 0, 0x80, 0xbf }, 0 };
+        walk(&p, theirs, ours, &rng, 24);
         samp_free(ours);
         peer.free(theirs);
     }
@@ -574,19 +583,20 @@ static void compare(const samp_vocab_index *index, const char *text, uint64_t se
 static void compare_apart(const samp_vocab_index *index, const char *text, uint64_t seed, int walks)
 {
     int status = 0;
+    names_told = 0;
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
         struct rlimit memory = { (rlim_t)1 << 31, (rlim_t)1 << 31 };
         setrlimit(RLIMIT_AS, &memory);
-        alarm(20);
         compare(index, text, seed, walks);
         fflush(stdout);
         _exit(0);
     }
     if (child < 0 || waitpid(child, &status, 0) != child || status == 0) return;
     if (tally->in_peer) {
-        tally->count[NO_ANSWER]++;
+        names_told = 0;
+        note(NO_ANSWER, text);
     } else {
         printf("%s\nended with %d\n", text, status);
         tally->n_different++;
@@ -594,26 +604,42 @@ static void compare_apart(const samp_vocab_index *index, const char *text, uint6
     tally->in_peer = false;
 }
 
+static void report(void)
+{
+    printf("parity-grammar: %ld grammars, %ld masks of %d tokens, %ld different\n", tally->n_grammars, tally->n_masks,
+           n_vocab, tally->n_different);
+    for (int i = 0; i < N_NAMES; i++) printf("  %-28s %ld\n", NAMES[i], tally->count[i]);
+    for (int i = 0; i < 2; i++)
+        printf("  a mask of %s %.0f us mean, %.0f us at most\n",
+               i ? "theirs:" : "ours:  ", 1e6 * tally->seconds[i] / (double)(tally->n_masks ? tally->n_masks : 1),
+               1e6 * tally->worst[i]);
+}
+
 int main(int argc, char **argv)
 {
-    long masks = 2000;
+    long masks = 2000, grammars = 0;
     uint64_t seed = 1;
     char path[1024];
+    bool only_pieces = false;
     if (argc < 4) return 2;
     for (int i = 4; i < argc; i++) {
         if (strcmp(argv[i], "--show") == 0) show = true;
+        if (strcmp(argv[i], "--pieces") == 0) only_pieces = true;
         if (strcmp(argv[i], "--masks") == 0 && i + 1 < argc) masks = atol(argv[++i]);
+        if (strcmp(argv[i], "--grammars") == 0 && i + 1 < argc) grammars = atol(argv[++i]);
         if (strcmp(argv[i], "--seed") == 0 && i + 1 < argc) seed = strtoull(argv[++i], NULL, 0);
     }
-    snprintf(path, sizeof path, "%s/vocabulary.gguf", argv[3]);
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (!load_peer(argv[1]) || !read_pieces(argv[2]) || !write_gguf(path) || !load_vocab(path)) {
+    snprintf(path, sizeof path, "%s/grammar_differences.txt", argv[3]);
+    differences = fopen(path, "w");
+    snprintf(path, sizeof path, "%s/vocabulary.gguf", argv[3]);
+    if (!differences || !load_peer(argv[1]) || !read_pieces(argv[2], only_pieces) || !write_gguf(path) ||
+        !load_vocab(path)) {
         fprintf(stderr, "parity-grammar: skipped, the peer can't be loaded, or does not take the vocabulary\n");
         return 77;
     }
     if (!show && !freopen("/dev/null", "w", stderr)) return 1; /* llama.cpp tells of refused grammars there */
-    const samp_token eog[] = { 1 };
-    samp_vocab vocab = { n_vocab, our_bytes, our_tokenize, NULL, eog, 1, 1, -1 };
+    samp_vocab vocab = { n_vocab, our_bytes, our_tokenize, NULL, eog, n_eog, eog[0], -1 };
     int status;
     samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
     if (!index) return 1;
@@ -621,11 +647,9 @@ int main(int argc, char **argv)
     tally = (struct tally *)mmap(NULL, sizeof *tally, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (tally == MAP_FAILED) return 1;
     for (size_t i = 0; i < sizeof HAND / sizeof *HAND; i++) compare_apart(index, HAND[i], seed * 1000003 + i, 2);
-    for (uint64_t i = 0; tally->n_masks < masks && tally->n_different < 10; i++)
-        compare_apart(index, random_grammar(&m, seed * 1000003 + 1000 + i), seed + i, 2);
+    for (uint64_t i = 0; (tally->n_masks < masks || tally->n_grammars < grammars) && tally->n_different < 10; i++)
+        compare_apart(index, random_grammar(&m, source_stream(seed * 1000003 + 1000 + i)), seed + i, 2);
     samp_vocab_index_free(index);
-    printf("parity-grammar: %ld grammars, %ld masks of %d tokens, %ld different\n", tally->n_grammars, tally->n_masks,
-           n_vocab, tally->n_different);
-    for (int i = 0; i < N_NAMES; i++) printf("  %-28s %ld\n", NAMES[i], tally->count[i]);
+    report();
     return tally->n_different != 0;
 }

@@ -48,6 +48,101 @@ JSON_GBNF,
 "root ::= \"a\" |\n\"b\"\n",
 "root ::= (\"a\"\n\"b\")* \"c\"\n",
 "root ::= a-b-1\na-b-1 ::= \"x\"\n",
+/* English, and any script */
+"root ::= word ([ \\t\\n] word)*\nword ::= (letter | digit | mark)+\nletter ::= [a-zA-Z]\ndigit ::= [0-9]\n"
+"mark ::= [!\"#$%&'()*+,\\-./:;<=>?@[\\\\\\]^_`{|}~]\n",
+"root ::= ([a-z\\u0430-\\u044f\\u05d0-\\u05ea\\u0e01-\\u0e2e]+ [ .,!?])+\n",
+"root ::= [\\U0001F300-\\U0001FAFF]{1,4} (\" \" [a-z]{2,8}){0,3} \".\"\n",
+/* arrays and objects in the order of a schema */
+"root ::= \"[\" ws (value (\",\" ws value)*)? \"]\" ws\n"
+"value ::= string | number | \"true\" | \"false\" | \"null\" | \"[\" ws (value (\",\" ws value)*)? \"]\" | \"{\" ws (string \":\" ws value (\",\" ws string \":\" ws value)*)? \"}\"\n"
+"string ::= \"\\\"\" ([^\"\\\\\\x00-\\x1F] | \"\\\\\" ([\"\\\\/bfnrt] | \"u\" [0-9a-fA-F]{4}))* \"\\\"\"\n"
+"number ::= \"-\"? (\"0\" | [1-9] [0-9]{0,15}) (\".\" [0-9]+)? ([eE] [-+]? [0-9]{1,15})?\n"
+"ws ::= | \" \" | \"\\n\" [ \\t]{0,20}\n",
+"root ::= \"{\" space name-kv \",\" space age-kv (tail)? \"}\" space\n"
+"tail ::= \",\" space (email-kv tail-2 | phone-kv)\ntail-2 ::= (\",\" space phone-kv)?\n"
+"name-kv ::= \"\\\"name\\\"\" space \":\" space string\nage-kv ::= \"\\\"age\\\"\" space \":\" space integer\n"
+"email-kv ::= \"\\\"email\\\"\" space \":\" space string\n"
+"phone-kv ::= \"\\\"phone\\\"\" space \":\" space string\nstring ::= \"\\\"\" char* \"\\\"\" space\n"
+"char ::= [^\"\\\\\\x7F\\x00-\\x1F] | [\\\\] ([\"\\\\bfnrt] | \"u\" [0-9a-fA-F]{4})\n"
+"integer ::= (\"-\"? integral-part) space\nintegral-part ::= [0] | [1-9] [0-9]{0,15}\n"
+"space ::= | \" \" | \"\\n\"{1,2} [ \\t]{0,20}\n",
+"root ::= \"{\\\"kind\\\": \" kind \", \\\"tags\\\": [\" tag (\", \" tag){0,3} \"]}\"\n"
+"kind ::= \"\\\"circle\\\"\" | \"\\\"square\\\"\" | \"\\\"line\\\"\" | \"\\\"lines\\\"\"\n"
+"tag ::= \"\\\"\" [a-z] [a-z0-9_]{0,11} \"\\\"\"\n",
+"root ::= object\nobject ::= \"{\" (pair (\",\" pair)*)? \"}\"\npair ::= key \":\" (object | number)\n"
+"key ::= \"\\\"\" (\"a\" | \"ab\" | \"abc\" | \"b\") \"\\\"\"\nnumber ::= [0-9]+ (\".\" [0-9]{1,2})?\n",
+/* formats */
+"root ::= date \"T\" time zone?\n"
+"date ::= [0-9]{4} \"-\" (\"0\" [1-9] | \"1\" [0-2]) \"-\" (\"0\" [1-9] | [12] [0-9] | \"3\" [01])\n"
+"time ::= ([01] [0-9] | \"2\" [0-3]) \":\" [0-5] [0-9] \":\" [0-5] [0-9] (\".\" [0-9]{3})?\n"
+"zone ::= \"Z\" | [+-] [01] [0-9] \":\" [0-5] [0-9]\n",
+"root ::= hex{8} \"-\" hex{4} \"-\" hex{4} \"-\" hex{4} \"-\" hex{12}\nhex ::= [0-9a-fA-F]\n",
+"root ::= byte (\".\" byte){3} (\"/\" ([12]? [0-9] | \"3\" [0-2]))?\n"
+"byte ::= \"25\" [0-5] | \"2\" [0-4] [0-9] | \"1\" [0-9] [0-9] | [1-9]? [0-9]\n",
+"root ::= local \"@\" (label \".\"){1,3} [a-z]{2,6}\nlocal ::= [a-zA-Z0-9._%+-]{1,16}\n"
+"label ::= [a-z0-9] ([a-z0-9-]{0,10} [a-z0-9])?\n",
+"root ::= \"http\" \"s\"? \"://\" [a-z0-9.-]+ (\":\" [0-9]{1,5})? (\"/\" [^ ?#\\n]*)? (\"?\" [^ #\\n]+)? (\"#\" [^ \\n]+)?\n",
+"root ::= [+-]? ([0-9]+ (\".\" [0-9]*)? | \".\" [0-9]+) ([eE] [+-]? [0-9]+)? \"\\n\"\n",
+"root ::= \"+\" [0-9]{1,3} \" (\" [0-9]{3} \") \" [0-9]{3} \"-\" [0-9]{4}\n",
+/* languages */
+"root ::= \"SELECT \" columns \" FROM \" name (\" WHERE \" cond)? (\" ORDER BY \" name (\" DESC\")?)? \";\"\n"
+"columns ::= \"*\" | name (\", \" name)*\ncond ::= test ((\" AND \" | \" OR \") test)* | \"NOT (\" cond \")\"\n"
+"test ::= name \" \" (\"=\" | \"<\" | \">\" | \"<=\" | \">=\" | \"LIKE\") \" \" (number | \"'\" [^'\\n]* \"'\")\n"
+"name ::= [a-z_] [a-z_0-9]{0,15}\nnumber ::= \"-\"? [0-9]{1,9}\n",
+"root ::= element\nelement ::= \"<\" tag attr* (\">\" (text | element)* \"</\" tag \">\" | \"/>\")\n"
+"tag ::= \"p\" | \"b\" | \"div\" | \"ul\" | \"li\" | \"h\" [1-6]\n"
+"attr ::= \" \" (\"id\" | \"class\") \"=\\\"\" [a-z0-9 -]* \"\\\"\"\n"
+"text ::= [^<>&\\n] | \"&\" (\"lt\" | \"gt\" | \"amp\") \";\"\n",
+"root ::= line+\nline ::= key \": \" (scalar \"\\n\" | \"\\n\" (\" \" \" \" key \": \" scalar \"\\n\")+)\n"
+"key ::= [a-z] [a-z0-9_-]*\n"
+"scalar ::= [^\\n:#]+ | \"\\\"\" [^\"\\n]* \"\\\"\" | \"[\" (scalar-2 (\", \" scalar-2)*)? \"]\"\n"
+"scalar-2 ::= [a-z0-9]+\n",
+"root ::= (row \"\\n\")+\nrow ::= cell (\",\" cell)*\n"
+"cell ::= [^\",\\n\\r]* | \"\\\"\" ([^\"] | \"\\\"\\\"\")* \"\\\"\"\n",
+"root ::= \"(\" ws (atom ws | root ws)* \")\"\natom ::= [a-z+*/<>=-]+ | [0-9]+ | \"\\\"\" [^\"]* \"\\\"\"\n"
+"ws ::= [ \\n]*\n",
+"root ::= stmt+\n"
+"stmt ::= \"let \" id \" = \" expr \";\\n\" | \"if \" expr \" {\\n\" stmt* \"}\\n\" (\"else {\\n\" stmt* \"}\\n\")? | id \"(\" (expr (\", \" expr)*)? \");\\n\"\n"
+"expr ::= prim (\" \" op \" \" prim)*\n"
+"prim ::= id | [0-9]+ | \"!\" prim | \"(\" expr \")\" | id \"(\" (expr (\", \" expr)*)? \")\"\n"
+"op ::= \"+\" | \"-\" | \"*\" | \"/\" | \"==\" | \"!=\" | \"<\" | \"&&\" | \"||\"\nid ::= [a-z] [a-zA-Z0-9]*\n",
+"root ::= heading para+ list?\nheading ::= \"#\"{1,3} \" \" [^\\n#]{1,40} \"\\n\\n\"\n"
+"para ::= sentence (\" \" sentence){0,4} \"\\n\\n\"\nsentence ::= [A-Z] [a-z ,']* [.!?]\n"
+"list ::= ((\"- \" | [1-9] \". \") [^\\n]+ \"\\n\")+\n",
+"root ::= \"diff\" (\"\\n\" [ +-] [^\\n]*)+ \"\\n\"\n",
+/* calls of tools, and thinking before */
+"root ::= (\"<think>\\n\" [^<]* \"</think>\\n\")? (call | answer)\n"
+"call ::= \"<tool_call>\\n{\\\"name\\\": \\\"\" name \"\\\", \\\"arguments\\\": {\" (arg (\", \" arg)*)? \"}}\\n</tool_call>\"\n"
+"name ::= \"search\" | \"get_weather\" | \"get_time\" | \"add\"\n"
+"arg ::= \"\\\"\" [a-z_]+ \"\\\": \" (\"\\\"\" [^\"\\\\\\n]* \"\\\"\" | \"-\"? [0-9]+ | \"true\" | \"false\")\n"
+"answer ::= \"The answer is \" [0-9]+ \".\"\n",
+"root ::= name \"(\" arg (\",\" \" \" arg){0,2} \")\"\nname ::= \"add\" | \"sub\" | \"mul\" | \"add_all\"\n"
+"arg ::= [0-9]{1,3} | name \"(\" arg \")\"\n",
+/* choices that share beginnings, and many of them */
+"root ::= \"yes\" | \"no\" | \"maybe\" | \"not now\" | \"nothing\" | \"none\" | \"never\"\n",
+"root ::= \"red\" | \"reddish\" | \"green\" | \"grey\" | \"greyish\" | \"blue\" | \"black\" | \"bluish\" | \"brown\" | \"white\" | \"yellow\" | \"violet\" | \"orange\" | \"pink\" | \"purple\"\n",
+"root ::= (\"a\" | \"ab\" | \"abc\" | \"abcd\" | \"bcd\" | \"cd\" | \"d\"){2,6}\n",
+"root ::= (\"the \" | \"The \") adj{0,3} noun (\" and the \" adj{0,2} noun)* \".\"\n"
+"adj ::= \"big \" | \"little \" | \"very \" | \"old \"\n"
+"noun ::= \"cat\" | \"dog\" | \"bird\" | \"girl\" | \"boy\" | \"tree\"\n",
+/* nesting, counting, and what may be empty */
+"root ::= a b c\na ::= \"a\" a?\nb ::= (\"b\" b)?\nc ::= \"c\"* d\nd ::= | \"d\" d\n",
+"root ::= pair*\npair ::= \"(\" pair* \")\" | \"[\" pair* \"]\" | \"{\" pair* \"}\" | \"<\" pair* \">\"\n",
+"root ::= \"a\" root \"b\" | \"c\" root \"d\" | \"e\"?\n",
+"root ::= s \"!\" \ns ::= \"x\" s \"x\" | \"y\" s \"y\" | \"z\"\n",
+"root ::= (((\"a\" | \"b\")? \"c\"?){2} (\"d\" | \"e\"){1,2})* \"f\"\n",
+"root ::= ([a-z] ([a-z] ([a-z] ([a-z] [a-z]?)?)?)?)? \" \" root | \".\"\n",
+"root ::= [a-z]{0,3} [a-m]{2} [n-z]{1,}\n",
+"root ::= \"a\"{2}{3} \"b\"\n",
+"root ::= ((\"a\"{1,2}){1,2}){1,2} \"!\"\n",
+/* characters of two, three and four bytes, cut anywhere */
+"root ::= (\"\xc3\xa9\" | \"\xc3\xa8\" | \"\xe2\x82\xac\" | \"\xf0\x9f\x98\x80\" | \"\xf0\x9f\x98\x81\")+ \".\"\n",
+"root ::= [\xc3\xa0-\xc3\xa9]{2} [\xe2\x82\xa0-\xe2\x82\xbf] [\xf0\x9f\x98\x80-\xf0\x9f\x99\x8f]\n",
+"root ::= [^\\u0000-\\u00ff]+ \"a\"\n",
+"root ::= [\\u0000-\\uffff]{1,6} \".\"\n",
+"root ::= ([^\\U0001F600] | \"\\U0001F600x\")+ \"\\n\"\n",
+"root ::= [\\u07ff\\u0800] | [\\ud7ff\\ue000] [\\uffff\\U00010000]+\n",
 /* what is refused */
 "root ::= b\n", "root ::= \"a", "root ::= [a", "root ::= (\"a\"", "root ::= \"a\")", "root = \"a\"", "root ::= *", "root ::= \"\"*", "root ::= []*",
 "root ::= \"a\"{", "root ::= \"a\"{1", "root ::= \"a\"{1,2", "root ::= \"a\"{,2}", "root ::= \"a\"{x}", "root ::= \"\\q\"", "root ::= \"\\x4\"", "x ::= \"a\"",

@@ -360,9 +360,9 @@ static samp_sampler *wrong_clone(const samp_sampler *s) { return samp_init_custo
 /* The wrong sampler in the place of this one, or NULL: the right one. The spec is borrowed. */
 static samp_sampler *mutant_of(int mutant, const spec *s)
 {
-    static const samp_sampler_i top_p = { NULL, NULL, wrong_top_p, NULL, wrong_clone, NULL, NULL };
-    static const samp_sampler_i top_n_sigma = { NULL, NULL, wrong_top_n_sigma, NULL, wrong_clone, NULL, NULL };
-    static const samp_sampler_i temp = { NULL, NULL, wrong_temp, NULL, wrong_clone, NULL, NULL };
+    static const samp_sampler_i top_p = { NULL, NULL, wrong_top_p, NULL, wrong_clone, NULL, NULL, NULL };
+    static const samp_sampler_i top_n_sigma = { NULL, NULL, wrong_top_n_sigma, NULL, wrong_clone, NULL, NULL, NULL };
+    static const samp_sampler_i temp = { NULL, NULL, wrong_temp, NULL, wrong_clone, NULL, NULL, NULL };
     const samp_sampler_i *wrong = NULL;
     if (mutant == MUTANT_TOP_P && s->kind == TOP_P) wrong = &top_p;
     if (mutant == MUTANT_TOP_N_SIGMA && s->kind == TOP_N_SIGMA) wrong = &top_n_sigma;

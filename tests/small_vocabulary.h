@@ -1,0 +1,35 @@
+/* small_vocabulary.h - all bytes, words of grammars and of JSON behind them, parts of characters, and a token that ends the
+   text: what grammars are tried with. Include it behind the implementation. */
+#ifndef SMALL_VOCABULARY_H
+#define SMALL_VOCABULARY_H
+
+#include <string.h>
+
+static const char *const small_words[] = { "ab",           "abc",  "aab", "the", "and",      " the",         " of",
+                                           "xx",           "((",   "12",  "1+",  "\xc3\xa9", "\xe2\x82\xac", "\xe2",
+                                           "\xf0\x9f\x98", "tru",  "}}",  "\":", "\",\"",    "{\"a\":",      "\"a",
+                                           "]}",           "null", "0.",  "10",  "[1,\"a\"", ", ",           "\\u00",
+                                           "\n",           "-1",   "e" };
+enum { N_WORDS = sizeof small_words / sizeof *small_words, EOG = 256 + N_WORDS, N_VOCAB };
+
+static const char *token_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static char byte[256];
+    (void)vocab;
+    *n = 0;
+    if (token >= EOG) return "";
+    if (token >= 256) {
+        *n = strlen(small_words[token - 256]);
+        return small_words[token - 256];
+    }
+    *n = 1;
+    byte[token] = (char)token;
+    return &byte[token];
+}
+
+static const samp_token eog_tokens[] = { EOG };
+static const samp_vocab small_vocabulary = { N_VOCAB, token_bytes, NULL, NULL, eog_tokens, 1, EOG, -1 };
+
+static inline bool bit(const uint32_t *bits, samp_token token) { return bits[token / 32] >> token % 32 & 1; }
+
+#endif /* SMALL_VOCABULARY_H */
