@@ -1332,7 +1332,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, or in rare cases: small rather than fast. SAMPI_CALLED: what gcc -O2
+   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast. SAMPI_CALLED: what gcc -O2
    would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
@@ -5750,20 +5750,24 @@ static int sampi_llama_temp(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* Dynamic temperature sorts, and leaves p of the new logits. The largest possible entropy is that of all
-   candidates, masked ones too. */
+/* The temperature that belongs to an entropy. The largest possible one is that of all n candidates, masked ones too. */
+static float sampi_llama_temp_of(const sampi_sampler *s, float entropy, size_t n)
+{
+    float t = s->u.temp.t, delta = s->u.temp.delta, lo = t > delta ? t - delta : 0.0f, hi = t + delta;
+    float power = powf(entropy / -logf(1.0f / (float)n), s->u.temp.exponent);
+    return lo + sampi_roundf((hi - lo) * power);
+}
+
+/* Dynamic temperature sorts, and leaves p of the new logits. */
 static SAMPI_COLD int sampi_llama_temp_ext(sampi_sampler *s, samp_token_data_array *cur)
 {
-    float t = s->u.temp.t, delta = s->u.temp.delta;
-    if (!(delta > 0.0f)) {
-        sampi_llama_scale(cur, t);
+    if (!(s->u.temp.delta > 0.0f)) {
+        sampi_llama_scale(cur, s->u.temp.t);
         return SAMP_OK;
     }
     if (cur->size < 2) return SAMP_OK;
-    float lo = t > delta ? t - delta : 0.0f, hi = t + delta, max_entropy = -logf(1.0f / (float)cur->size);
     sampi_llama_softmax(cur, true);
-    float power = powf(sampi_llama_entropy(cur) / max_entropy, s->u.temp.exponent);
-    sampi_llama_scale(cur, lo + sampi_roundf((hi - lo) * power));
+    sampi_llama_scale(cur, sampi_llama_temp_of(s, sampi_llama_entropy(cur), cur->size));
     double max = (double)cur->data[0].logit, sum = 0.0;
     for (size_t i = 0; i < cur->size; i++) {
         double e = exp((double)cur->data[i].logit - max);
@@ -9691,8 +9695,8 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
    The samplers of >>llama on a dense row: what the table's rows name as fast_llama. Thresholds decide which candidates
    stay; they become the array, in llama.cpp's order, and there its arithmetic goes on step by step. So a sampler here
    is done with the row once row->cur or row->token is there. Float sums over the whole row are those of its order
-   where they come by ascending id (sampi_add). Where they come by descending logit they are known to a few ulps, and
-   sums of doubles to their rounding: what is the same at both ends of that is decided.
+   to the bit, by ascending id or by descending logit, though few of their terms are computed (sampi_llama_climb). Sums
+   of doubles are known to their rounding: what is the same at both ends of that is decided.
 
    Masked tokens count as candidates in >>llama: where they would be among those kept, a sampler declines. It may have
    drawn its random numbers by then; they are taken back (sampi_run_llama). */
@@ -9749,7 +9753,7 @@ static bool sampi_rise(const float *x, size_t n, float from, double *sum, double
    sum stays between two powers of two it grows by multiples of one ulp: then each term counts as it would on the tile's
    first sum, in any order. Not so one that ends half way between two sums, which goes to the even one, and a tile that
    may cross a power of two: these go one by one. */
-static float sampi_add(const float *x, size_t n, float sum)
+static SAMPI_COLD float sampi_add(const float *x, size_t n, float sum)
 {
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t end = n - at < SAMPI_TILE ? n : at + SAMPI_TILE;
@@ -9866,8 +9870,9 @@ static bool sampi_llama_sorts(const sampi_sampler *s)
     return (sorts >> s->kind & 1) || (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f);
 }
 
-/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is. Returns the sum of all. */
-static double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
+/* e^(l - max), where `logits` is, of the row itself or of a part of it. The sums of tiles are doubles where sum is.
+   Returns the sum of all. */
+static SAMPI_COLD double sampi_llama_exps(const sampi_row *row, const sampi_row *part, float max)
 {
     double *tile = (double *)(void *)row->work->sum, sum = 0.0;
     float *e = row->work->logits;
@@ -9895,10 +9900,10 @@ static SAMPI_COLD void sampi_llama_terms(const sampi_row *part, const float *x, 
 }
 
 /* *sum + the terms of a part of a row one after the other, each sum rounded to float, as a loop gives it. Estimates do
-   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands. Else in an
-   order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no term ends half
-   way between two sums; false: that is not so. */
-static bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
+   but for tiles with a term in doubt, and for sums so small that terms below e^-32 count. in_order: as the part stands.
+   Else in an order that nobody knows, which is no matter as long as the sum stays between two powers of two, and no
+   term ends half way between two sums; false: that is not so. */
+static SAMPI_COLD bool sampi_llama_climb(const sampi_row *part, const sampi_climb *c, bool in_order, float *sum)
 {
     const sampi_kernels *k = part->k;
     float e[SAMPI_TILE + 32], from = *sum;
@@ -9979,8 +9984,8 @@ static SAMPI_COLD float sampi_llama_climb_down(const sampi_row *part, const samp
     return sum;
 }
 
-/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is the sum of these. */
-static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
+/* The float sum of terms of a part by descending logits, of which row->cur are the first: `head` is that of these. */
+static SAMPI_COLD float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part, sampi_climb c, float head)
 {
     float sum = head, floor = c.max + logf(sampi_half_ulp(head) / (c.a + 60.0f * c.b)) - 0.01f;
     c.most = sampi_next_down(row->cur.data[row->cur.size - 1].logit);
@@ -9991,7 +9996,7 @@ static float sampi_llama_sum_sorted(const sampi_row *row, const sampi_row *part,
 }
 
 /* That of e^(l - max). */
-static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
+static SAMPI_COLD void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, 1.0f, 0.0f, 0.0f };
     float head = 0.0f;
@@ -10002,10 +10007,10 @@ static void sampi_llama_total(const sampi_row *row, const sampi_row *part, sampi
 /* What a sum of doubles may be off by for each of its terms, the sum that it is compared with too. */
 #define SAMPI_SUM_DOUBT (1.0 / ((uint64_t)1 << 51))
 
-/* The head of a row without masked tokens, in row->cur, and the sums over all of it. */
-static bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
+/* The head of a row without masked tokens, not divided, in row->cur, and the sums over all of it. */
+static SAMPI_COLD bool sampi_llama_sorted_sums(sampi_row *row, sampi_llama_sums *sums)
 {
-    if (row->n <= SAMPI_SMALL || !sampi_is_full(row)) return false;
+    if (row->n <= SAMPI_SMALL || row->divided || !sampi_is_full(row)) return false;
     sampi_llama_head(row, 512);
     if (row->cur.size > row->n / 4) return false;
     sums->max = row->cur.data[0].logit;
@@ -10025,7 +10030,7 @@ static int sampi_fast_llama_top_k(sampi_row *row, sampi_sampler *s)
     return sampi_llama_keep_first(row, (size_t)s->u.top_k.k);
 }
 
-static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 {
     float floor = sampi_row_max(row) + logf(s->u.cut.p);
     sampi_row head = *row;
@@ -10035,7 +10040,7 @@ static int sampi_fast_llama_min_p(sampi_row *row, sampi_sampler *s)
 }
 
 /* The sum is by id, the cut by order. */
-static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums = { sampi_row_max(row), 0.0f };
     sampi_climb c = { sums.max, INFINITY, 1.0f, 0.0f, 0.0f };
@@ -10052,14 +10057,6 @@ static int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
         sampi_llama_keep_share(cur, s->u.cut.p, false, s->u.cut.min_keep);
         if (cur->size < size || size == row->n) return SAMP_OK;
     }
-}
-
-static int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
-{
-    if (!(s->u.temp.t > 0.0f) || s->u.temp.delta > 0.0f || row->divided) return SAMPI_DECLINED;
-    row->r = s->u.temp.t;
-    row->divided = true;
-    return SAMP_OK;
 }
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
@@ -10113,7 +10110,7 @@ static int sampi_fast_llama_top_n_sigma(sampi_row *row, sampi_sampler *s)
 }
 
 /* What is dropped is masked in the row, which counts as sorted from now on. */
-static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     if (row->n < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
@@ -10122,7 +10119,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     const samp_token_data *d = row->cur.data;
     size_t above = 0;
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
-    if (above == row->cur.size || row->divided || !sampi_has_room(row, above)) return SAMPI_DECLINED;
+    if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
         sampi_add_change(row, d[i].id, -INFINITY);
     row->by_order = true;
@@ -10132,7 +10129,7 @@ static int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
    in order is looked at from its head on: i of row->cur. */
-static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
+static SAMPI_COLD bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt, size_t *i)
 {
     const double *tile = (const double *)(const void *)row->work->sum;
     const float *e = row->work->logits;
@@ -10160,7 +10157,7 @@ static bool sampi_llama_find(sampi_row *row, double sum, double u, double doubt,
 /* The same for a row that is not in order, by estimates of the tiles' sums: only the terms of one tile are computed. A
    term is off by sweep's error, and by the roundings of x / t or its estimate x (1 / t) and of l - max: 5e-7 for each
    nat that l is below max and 2e-7 for each of max, at most; here for two sums. */
-static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
+static SAMPI_COLD bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
 {
     double *tile = (double *)(void *)row->work->sum, z = 0.0, s = 0.0, run = 0.0, before = 0.0, d;
     float r = row->divided ? 1.0f / row->r : 1.0f, e[SAMPI_TILE + 32];
@@ -10184,7 +10181,7 @@ static bool sampi_llama_guess(sampi_row *row, float max, double u, size_t *i)
     return at > 0 && before < want - off && run >= want + off;
 }
 
-static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 {
     bool first_is_masked = !row->by_order && !(sampi_present(row, 0) >= row->floor);
     double u = sampi_mt_double(sampi_mt_of(s));
@@ -10210,7 +10207,7 @@ static int sampi_fast_llama_dist(sampi_row *row, sampi_sampler *s)
 }
 
 /* dist, the last of a chain, over an array: p stays as it is. */
-static void sampi_llama_dist_array(sampi_row *row, double u)
+static SAMPI_COLD void sampi_llama_dist_array(sampi_row *row, double u)
 {
     samp_token_data_array *cur = &row->cur;
     sampi_row all = *row;
@@ -10231,7 +10228,7 @@ static void sampi_llama_dist_array(sampi_row *row, double u)
 }
 
 /* The entropy of a row whose head is in row->cur, with p, and in order. */
-static float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
+static SAMPI_COLD float sampi_llama_row_entropy(const sampi_row *row, const sampi_llama_sums *sums)
 {
     sampi_climb c = { sums->max, 0.0f, logf(sums->sum) / sums->sum, 1.0f / sums->sum, sums->sum };
     return sampi_llama_sum_sorted(row, row, c, sampi_llama_entropy(&row->cur));
@@ -10245,33 +10242,36 @@ static SAMPI_COLD bool sampi_llama_typical_from(sampi_row *row, sampi_sampler *s
     const float *e = row->work->logits;
     sampi_row part = *row;
     bool as_given = row->x && row->n_change == 0;
+    double run = 0.0, enough = (double)s->u.cut.p + (double)row->n / (1 << 24); /* so far off may a float sum be */
     (void)sampi_llama_exps(row, row, sums->max);
     sampi_gather(&part, floor);
     for (size_t i = 0; i < part.n; i++) row->work->x[i] = -sampi_llama_score(e[part.id[i]] / sums->sum, entropy);
     *cur = sampi_sorted_array(&part);
-    for (size_t i = 0, end = 0; i < part.n; i = end) {
+    size_t end = 0;
+    while (end < part.n && (run <= enough || end < s->u.cut.min_keep)) {
+        const size_t i = end;
         const float score = cur->data[i].logit;
         for (; end < part.n && cur->data[end].logit == score; end++) {
             samp_token_data *d = &cur->data[end];
             d->logit = (as_given ? row->x[d->id] : sampi_present(row, (size_t)d->id)) + 0.0f;
-            d->p = e[d->id] / sums->sum;
+            run += (double)(d->p = e[d->id] / sums->sum);
         }
         sampi_sort_part(&SAMPI_BY_LOGIT, cur->data + i, end - i, end - i, 64);
     }
+    cur->size = end;
     cur->sorted = false;
     sampi_llama_keep_share(cur, s->u.cut.p, true, s->u.cut.min_keep);
-    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy);
-    return part.n == row->n ||
-           (cur->size < part.n && score < sampi_llama_score(expf(floor - sums->max) / sums->sum, entropy) - 1e-3f);
+    float score = sampi_llama_score(cur->data[cur->size - 1].p, entropy), below = expf(floor - sums->max) / sums->sum;
+    return part.n == row->n || (cur->size < end && score < sampi_llama_score(below, entropy) - 1e-3f);
 }
 
 /* From the head alone: what is not in it is less probable than its last one, and if that is on the far side of the
    entropy, less typical too. If that is not enough, from more tokens, or all. */
-static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
 {
     sampi_llama_sums sums;
     samp_token_data_array *cur = &row->cur;
-    if (row->divided || !sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+    if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t size = cur->size;
     for (size_t i = 0; i < size; i++) cur->data[i].p = sampi_llama_p(&sums, cur->data[i].logit);
     float entropy = sampi_llama_row_entropy(row, &sums), last = cur->data[size - 1].p;
@@ -10285,8 +10285,43 @@ static int sampi_fast_llama_typical(sampi_row *row, sampi_sampler *s)
     size_t many = 2 * s->u.cut.min_keep;
     float low = many > size && many < row->n ? sampi_row_bound(row, many) : floor;
     if (low < floor) floor = low;
-    if (!sampi_llama_typical_from(row, s, &sums, entropy, floor))
-        (void)sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    bool found = sampi_llama_typical_from(row, s, &sums, entropy, floor) ||
+                 sampi_llama_typical_from(row, s, &sums, entropy, -FLT_MAX);
+    if (!found) cur->data = NULL;
+    return found ? SAMP_OK : (int)SAMPI_DECLINED;
+}
+
+/* Temperature 0: a floor at the maximum, and of its equals the first one stays. */
+static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
+{
+    sampi_row best = *row;
+    sampi_gather_first(&best, 1);
+    float max = best.top;
+    size_t n = best.n;
+    if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
+    for (size_t i = 0, seen = 0; i < n; i++)
+        if (best.x[i] == max && seen++ > 0) sampi_add_change(row, best.id[i], -INFINITY);
+    row->floor = max;
+    return SAMP_OK;
+}
+
+static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
+{
+    float t = s->u.temp.t;
+    if (row->divided) return SAMPI_DECLINED;
+    if (s->u.temp.delta > 0.0f) {
+        sampi_llama_sums sums;
+        if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
+        for (size_t i = 0; i < row->cur.size; i++) row->cur.data[i].p = sampi_llama_p(&sums, row->cur.data[i].logit);
+        t = sampi_llama_temp_of(s, sampi_llama_row_entropy(row, &sums), row->n);
+        row->cur.data = NULL;
+        if (!(t > 0.0f)) return SAMPI_DECLINED;
+        row->by_order = true;
+    } else if (!(t > 0.0f)) {
+        return row->by_order ? (int)SAMPI_DECLINED : sampi_llama_mask_but_first(row);
+    }
+    row->r = t;
+    row->divided = true;
     return SAMP_OK;
 }
 
@@ -10323,7 +10358,7 @@ static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float
 }
 
 /* The draw is by p, which is e / sum rounded to float: so estimates may be off by that much. */
-static int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler *s)
 {
     float max = sampi_row_max(row), *e = row->work->logits;
     bool adapts = !(s->u.adaptive.target < 0.0f);
@@ -10377,7 +10412,8 @@ static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_samp
 
 /* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
    sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
-static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums, double total)
+static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                double total)
 {
     double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
     samp_token_data *d = row->cur.data;
@@ -10398,12 +10434,12 @@ static int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sam
 }
 
 /* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
-static int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
+static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s)
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
     sampi_llama_sums sums;
     sampi_row part = *row;
-    if ((v1 && s->u.mirostat.m > 512) || row->divided) return SAMPI_DECLINED;
+    if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
     if (keep < row->cur.size) {
@@ -10643,7 +10679,7 @@ static int sampi_draw_part_fast(const sampi_job *job, const sampi_plan *plan, sa
 
 /* One sampler on a dense row in llama.cpp's arithmetic, `last` of the chain or not. If it declines it has drawn
    nothing. */
-static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
+static SAMPI_COLD int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
 {
     const sampi_traits *traits = sampi_traits_of(member->kind);
     sampi_mt before;
@@ -10663,55 +10699,67 @@ static int sampi_run_llama(sampi_row *row, sampi_sampler *member, bool last)
     return status;
 }
 
-/* Does a custom sampler stand behind one that cuts the row to an array which is the steps', to the last byte? */
-static SAMPI_COLD bool sampi_llama_shows_all(const sampi_plan *plan)
-{
-    const unsigned cuts = 1u << SAMPI_TOP_K | 1u << SAMPI_TOP_P | 1u << SAMPI_MIN_P;
-    bool is_cut = false;
-    for (int i = 0; i < plan->n_members; i++) {
-        if (plan->member[i]->off) continue;
-        if (sampi_is_custom(plan->member[i])) return is_cut;
-        is_cut |= cuts >> plan->member[i]->kind & 1;
-        if (!is_cut) return false;
-    }
-    return false;
-}
-
-/* One whole draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. */
-static int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row, samp_token *token)
+/* The rest of a draw in llama.cpp's arithmetic, over row->cur. Long arrays are drawn from by kernels. */
+static SAMPI_COLD int sampi_finish_llama(const sampi_job *job, sampi_sampler *const *member, int from, int n,
+                                         sampi_row *row, samp_token *token)
 {
     uint32_t ordinal[SAMPI_N_KINDS] = { 0 };
+    samp_token_data_array *cur = &row->cur;
+    int status = sampi_check(cur), before = errno; /* libm's functions set it on underflow */
+    if (status) return status;
+    if (member[n - 1]->kind != SAMPI_DIST || cur->size <= SAMPI_TILE)
+        return sampi_finish_by_steps(job, member, from, n, cur, ordinal, token);
+    status = sampi_apply_members(job, member, from, n - 1, cur, ordinal);
+    if (!status) status = sampi_check(cur);
+    if (status) return status;
+    sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
+    errno = before;
+    return sampi_accept_selected(job, cur, token);
+}
+
+/* One draw in llama.cpp's arithmetic: members on the row until it is an array, then step by step. A custom sampler sees
+   exactly what the steps would show it, so before it nobody may write p. SAMPI_DECLINED before anything has changed. */
+static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *plan, sampi_row *row,
+                                       samp_token *token)
+{
     sampi_sampler *s = job->s, *member[SAMPI_PLAN];
-    int n = 0, i = 0, before = errno, status = sampi_open_row(row, job);
+    int n = 0, i = 0, known = 0, before = errno, status = sampi_open_row(row, job);
+    sampi_row last;
     if (status) return status;
     row->expf = sampi_expf_of(row->work, row->k);
-    sampi_save_state(s);
+    const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++)
-        if (!plan->member[j]->off) member[n++] = plan->member[j];
-    while (!row->cur.data && row->token < 0 && !status) {
-        status = sampi_run_llama(row, member[i], i + 1 == n && !job->logprobs);
+        if (!plan->member[j]->off && plan->member[j] != done) member[n++] = plan->member[j];
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P) ||
+                         (known == 0 && member[0]->kind == SAMPI_TOP_P))) /* it leaves the p that it cuts by */
+        known++;
+    if (known == 0) return SAMPI_DECLINED;
+    sampi_save_state(s);
+    while (i < known && !row->cur.data && row->token < 0 && !status) {
+        bool takes = member[i]->kind == SAMPI_GREEDY || member[i]->kind == SAMPI_DIST;
+        last = *row;
+        status = sampi_run_llama(row, member[i], i + 1 == n && (takes || !job->logprobs));
         if (!status) i++;
     }
-    if (status == SAMPI_DECLINED) {
-        bool sorts = row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
-        sampi_llama_array(row, row->by_order || sorts);
+    if (status == SAMPI_DECLINED || (!status && !row->cur.data && row->token < 0)) {
+        bool sorts = i < known && row->n > 2 && sampi_llama_sorts(member[i]) && sampi_is_full(row);
+        sampi_llama_array(row, row->by_order || (sorts && plan->whole));
         s->perf.n_steps++;
         status = SAMP_OK;
     }
-    errno = before; /* libm's functions set it on underflow */
-    if (!status && row->cur.data) status = sampi_check(&row->cur);
-    if (!status && row->cur.data && member[n - 1]->kind == SAMPI_DIST && row->cur.size > SAMPI_TILE) {
-        status = sampi_apply_members(job, member, i, n - 1, &row->cur, ordinal);
-        if (!status) status = sampi_check(&row->cur);
-        if (!status) {
-            sampi_llama_dist_array(row, sampi_mt_double(sampi_mt_of(member[n - 1])));
-            status = sampi_accept_selected(job, &row->cur, token);
-        }
-    } else if (!status && row->cur.data) {
-        status = sampi_finish_by_steps(job, member, i, n, &row->cur, ordinal, token);
+    errno = before;                                                       /* libm's functions set it on underflow */
+    if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
+    for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
+        if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
+    if (!status && row->cur.data) {
+        status = sampi_finish_llama(job, member, i, n, row, token);
     } else if (!status) {
         *token = row->token;
         if (job->accept) status = samp_accept(&s->base, *token);
+        if (!status && job->logprobs) {
+            sampi_compact(&last);
+            sampi_row_logprobs(&last, *token, &job->logprobs->processed);
+        }
     }
     return sampi_end_draw(s, status);
 }
@@ -10726,8 +10774,7 @@ static int sampi_draw_fast(const sampi_job *job, samp_token *token)
     int i = 0, status;
     sampi_plan_chain(&plan, s);
     if (plan.n_members > 0 && plan.member[0]->rng == SAMP_RNG_MT19937)
-        return plan.whole || sampi_llama_shows_all(&plan) ? sampi_draw_llama(job, &plan, &row, token)
-                                                          : (int)SAMPI_DECLINED;
+        return sampi_draw_llama(job, &plan, &row, token);
     if (!plan.whole) return sampi_draw_part_fast(job, &plan, &row, token);
     if (job->logprobs && sampi_traits_of(plan.list[plan.n - 1]->kind)->flags & SAMPI_OWN_LOGITS)
         return SAMPI_DECLINED;

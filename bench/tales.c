@@ -6,6 +6,7 @@
  *     ./tales --show -n 20                        the candidates, and what each sampler made of them
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
+ *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
  *     ./tales --help
  *
  * The story goes to stdout, the figures to stderr. The same options give the same story. */
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #define SAMPLING_KV
+#define SAMPLING_GRAMMAR
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "tales_model.h"
@@ -29,7 +31,8 @@ enum { MAX_LISTS = 64, HELP_COLUMN = 31 };
 
 typedef struct {
     samp_settings *sampling;
-    const char *prompt, *model; /* model NULL: where it usually is */
+    const char *prompt, *model;   /* model NULL: where it usually is */
+    const char *grammar, *schema; /* files, or NULL */
     size_t length, parallel, best_of, draft;
     bool show, verbose, help;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
@@ -57,6 +60,8 @@ static const option options[] = {
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
+    {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
+    {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
     {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
@@ -425,6 +430,7 @@ typedef struct {
     char word[PAGE_WIDTH];
     int length, column;
     bool space, paragraph; /* what stands before the word */
+    bool raw;              /* no words and no lines: every byte as it is */
 } page;
 
 static void page_flush(page *pg)
@@ -451,6 +457,11 @@ static void page_write(page *pg, const tales_model *m, samp_token token)
 {
     size_t length;
     const char *piece = tales_piece(m, token, &length);
+    if (pg->raw) {
+        fwrite(piece, 1, length, stdout);
+        fflush(stdout);
+        return;
+    }
     for (size_t i = 0; i < length; i++) {
         bool space = (unsigned char)piece[i] <= ' '; /* control bytes too: spare the terminal */
         if (space || pg->length == PAGE_WIDTH) page_flush(pg);
@@ -494,6 +505,8 @@ typedef struct {
 typedef struct {
     tales_model *m;
     samp_kv *kv;
+    samp_grammar *grammar; /* of all stories, or NULL; then they begin behind the prompt, and end with it */
+    samp_vocab_index *index;
     story stories[MAX_STORIES];
     int n_stories, n_prompt;
     float *logits; /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
@@ -554,6 +567,7 @@ static void slide(library *lib, int seq)
 static void take(library *lib, story *s, samp_token token, const float *row, const settings *set)
 {
     s->ids[s->n++] = token;
+    if (lib->grammar && token == TALES_END) s->end = s->n;
     lib->f.tokens++;
     if (set->best_of > 1) s->logprob += logprob(row, lib->m->n_vocab, token);
     if (set->show) show_step(lib->m, s->chain, lib->f.tokens);
@@ -575,7 +589,7 @@ static int go_on(library *lib, int seq, const float *rows, const settings *set)
     lib->f.agreed += (size_t)agreed;
     s->pos += agreed;
     samp_kv_seq_rm(lib->kv, seq, s->pos, -1);
-    for (int i = 0; i <= agreed; i++) {
+    for (int i = 0; i <= agreed && s->n < s->end; i++) {
         if (out[i] < 0) return out[i];
         take(lib, s, out[i], rows + (size_t)i * (size_t)lib->m->n_vocab, set);
     }
@@ -607,6 +621,13 @@ static int all_go_on(library *lib, const settings *set)
     return status;
 }
 
+/* So that penalties know it; a grammar, the first of the chain, does not. */
+static void accept_prompt(const library *lib, samp_sampler *chain, samp_token token)
+{
+    if (!lib->grammar) samp_accept(chain, token);
+    for (int32_t i = 1; lib->grammar && i < samp_chain_n(chain); i++) samp_accept(samp_chain_get(chain, i), token);
+}
+
 /* Reads the prompt and tells the first token of each story. */
 static int begin(library *lib, const settings *set)
 {
@@ -622,7 +643,7 @@ static int begin(library *lib, const settings *set)
     lib->f.steps++;
     for (int k = 0; k < lib->n_stories && status == SAMP_OK; k++) {
         story *s = &lib->stories[k];
-        for (int i = 0; i < lib->n_prompt; i++) samp_accept(s->chain, s->ids[i]); /* so that penalties know it */
+        for (int i = 0; i < lib->n_prompt; i++) accept_prompt(lib, s->chain, s->ids[i]);
         s->n = s->pos = lib->n_prompt;
         status = samp_kv_seq_cp(lib->kv, 0, k, -1, -1);
     }
@@ -672,14 +693,16 @@ static int step(library *lib, const settings *set, bool *more)
 
 static void write_story(library *lib, const story *s, int n)
 {
-    for (int i = 0; i < n; i++) page_write(&lib->pg, lib->m, s->ids[i]);
+    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(&lib->pg, lib->m, s->ids[i]);
 }
 
 static void end_page(page *pg)
 {
+    const bool raw = pg->raw;
     page_flush(pg);
     putchar('\n');
     memset(pg, 0, sizeof *pg);
+    pg->raw = raw;
 }
 
 /* What has not been written as it was told. */
@@ -717,11 +740,62 @@ static int tell(library *lib, const settings *set)
     return status;
 }
 
+/* The text of a file, or NULL. */
+static char *read_file(const char *path)
+{
+    enum { MOST = 1 << 22 };
+    FILE *f = fopen(path, "rb");
+    char *text = f ? malloc(MOST + 1) : NULL;
+    if (text) {
+        size_t n = fread(text, 1, MOST, f);
+        text[n] = 0;
+        if (ferror(f)) {
+            free(text);
+            text = NULL;
+        }
+    }
+    if (f) fclose(f);
+    return text;
+}
+
+/* The grammar of the stories, if there is one; false after a message. */
+static bool read_grammar(library *lib, const settings *set, const samp_vocab *vocab)
+{
+    const char *path = set->schema ? set->schema : set->grammar;
+    if (!path) return true;
+    char *text = read_file(path);
+    if (!text) {
+        fprintf(stderr, "tales: %s: %s\n", path, strerror(errno));
+        return false;
+    }
+    samp_grammar_error error;
+    lib->grammar = samp_grammar_init(set->schema ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF, text,
+                                     set->schema ? "ordered spaced" : NULL, &error);
+    lib->index = samp_vocab_index_init(vocab, NULL);
+    lib->pg.raw = true;
+    free(text);
+    if (!lib->grammar) fprintf(stderr, "tales: %s:%zu:%zu: %s\n", path, error.line, error.column, error.message);
+    if (lib->grammar && !lib->index) fprintf(stderr, "tales: not enough memory\n");
+    return lib->grammar && lib->index;
+}
+
+/* Moves the samplers of a chain behind the stories' grammar. */
+static samp_sampler *with_grammar(const library *lib, samp_sampler *plain, samp_rng_kind rng)
+{
+    samp_sampler *chain = samp_chain_init();
+    samp_set_rng(chain, rng);
+    samp_chain_add(chain, samp_init_grammar(lib->index, lib->grammar));
+    while (samp_chain_n(plain) > 0) samp_chain_add(chain, samp_chain_remove(plain, 0));
+    samp_free(plain);
+    return chain;
+}
+
 /* The chain for the parameters, which set has but for the seed; or NULL after a message. */
-static samp_sampler *make_chain(const settings *set, const samp_params *params)
+static samp_sampler *make_chain(const library *lib, const settings *set, const samp_params *params)
 {
     const char *field = NULL;
     samp_sampler *chain = samp_chain_from_params(params, NULL);
+    if (samp_status(chain, NULL) == SAMP_OK && lib->grammar) chain = with_grammar(lib, chain, params->rng);
     int status = chain ? samp_status(chain, &field) : SAMP_E_NOMEM;
     if (status == SAMP_OK && set->show) {
         chain = with_probes(chain, params->rng);
@@ -748,6 +822,9 @@ static void report(const library *lib, const settings *set)
         fprintf(stderr, "sampling took %.2f %% of the time, %.2f us a token\n", 100.0 * f->sampling / seconds,
                 1e6 * f->sampling / (double)f->tokens);
     }
+    for (const story *s = lib->stories; lib->grammar && s < lib->stories + lib->n_stories; s++)
+        if (samp_grammar_is_complete(samp_chain_get(s->chain, 0)) == 0)
+            fprintf(stderr, "seed %llu: its text is not complete (--length)\n", (unsigned long long)s->seed);
     if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
     if (set->verbose && samp_describe(lib->stories[0].chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
 }
@@ -756,6 +833,7 @@ static void report(const library *lib, const settings *set)
 static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
 {
     size_t rows = (size_t)lib->n_stories * (1 + MAX_DRAFT), n_ids = (size_t)lib->m->n_ctx + set->length;
+    if (!read_grammar(lib, set, vocab)) return false;
     for (int k = 0; k < lib->n_stories; k++) {
         story *s = &lib->stories[k];
         for (int i = 0; i < N_OPTIONS; i++)
@@ -766,7 +844,7 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         params.n_ctx_train = lib->m->n_ctx;
         if (!set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
         s->seed = params.seed;
-        s->chain = make_chain(set, &params);
+        s->chain = make_chain(lib, set, &params);
         if (!s->chain) return false;
         s->ids = malloc(n_ids * sizeof *s->ids);
         if (!s->ids) break;
@@ -790,6 +868,8 @@ static void close_library(library *lib)
         samp_free(lib->stories[k].chain);
         free(lib->stories[k].ids);
     }
+    samp_grammar_free(lib->grammar);
+    samp_vocab_index_free(lib->index);
     samp_kv_free(lib->kv);
     free(lib->logits);
 }
@@ -805,6 +885,7 @@ static const char *wrong(const settings *set, int n_ctx)
     if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
     if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
+    if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
     for (int i = 0; i < N_OPTIONS; i++) {
         const char *list = set->lists[i];
         if (!list || list_length(list) <= n) continue;

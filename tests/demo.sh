@@ -83,12 +83,52 @@ says '--top-k 99999999999: a value is outside its range; it takes a whole number
 says '--rng dice: a value is outside its range; it takes philox or mt19937' --rng dice
 says '--order top_k;heat: a value is outside its range; it takes names with ; between, or letters: penalties e, dry d' \
     --order "top_k;heat"
-says 'top_a a, xtc x, temperature t' --order "kz"
+says 'top_a a, xtc x, infill i, temperature t' --order "kz"
 says '--logit-bias 5: it takes TOKEN+BIAS' --logit-bias 5
 says '--heat: no such option' --heat=1
 says '--show: takes no value' --show=yes
 says '--length 1e3: not a whole number' --length=1e3
 says '--temp: it takes 0, or a number' --temp=
+
+# A grammar: the text is one of it, with drafts and side by side too, and only that is written. Regular expressions that
+# grep knows say what the three in bench/data allow.
+verse='^[a-z]{1,9}( [a-z]{1,9}){2,5}$'
+list='^[123][.] (a|the|an old) [a-z]{2,12}( [a-z]{2,12})?$'
+hero='^\{"name": "[A-Z][a-z]{1,11}", "age": "(young|old|a hundred years)", "friends": \["(wolf|fox|king)"(, "(wolf|fox|king)"){0,2}\], "tale": "([^"\\]|\\.)*"\}$'
+for seed in 1 2 3; do
+    for kind in "--rng philox" "--rng mt19937 --draft 3" "--temp 1.5 --min-p 0"; do
+        # shellcheck disable=SC2086
+        tell --seed $seed --length 400 --grammar bench/data/verse.gbnf $kind > "$dir/verse"
+        [ "$(grep -cE "$verse" "$dir/verse")" = 4 ] && [ "$(wc -l < "$dir/verse")" = 4 ] || fail "--grammar verse.gbnf: $(cat "$dir/verse")"
+        # shellcheck disable=SC2086
+        tell --seed $seed --length 400 --grammar bench/data/list.gbnf $kind > "$dir/list"
+        [ "$(grep -cE "$list" "$dir/list")" = 3 ] && [ "$(wc -l < "$dir/list")" = 3 ] || fail "--grammar list.gbnf: $(cat "$dir/list")"
+        # shellcheck disable=SC2086
+        tell --seed $seed --length 400 --json-schema bench/data/hero.json $kind > "$dir/hero"
+        grep -qE "$hero" "$dir/hero" && [ "$(wc -l < "$dir/hero")" = 1 ] || fail "--json-schema hero.json: $(cat "$dir/hero")"
+        grep -q 'not complete' "$dir/figures" && fail "complete, and told that it is not"
+        if command -v node > /dev/null; then
+            node -e 'JSON.parse(require("fs").readFileSync(0, "utf8"))' < "$dir/hero" || fail "no JSON: $(cat "$dir/hero")"
+        fi
+    done
+done
+tell --parallel 2 --length 400 --json-schema bench/data/hero.json > "$dir/parallel"
+: > "$dir/alone"
+for seed in 42 43; do
+    [ $seed = 42 ] || echo >> "$dir/alone"
+    printf '(seed %s)\n\n' $seed >> "$dir/alone"
+    tell --seed $seed --length 400 --json-schema bench/data/hero.json >> "$dir/alone"
+done
+cmp "$dir/parallel" "$dir/alone" || fail "documents side by side are not those told alone"
+tell --show --length 5 --json-schema bench/data/hero.json > "$dir/show"
+grep -q '^1[.] grammar -2047, left 1 of 2048$' "$dir/show" || fail "--show: $(head -n 3 "$dir/show")"
+grep -q 'seed 42: its text is not complete' "$dir/figures" || fail "cut, and not told"
+printf 'root ::= "a" |\n  [b' > "$dir/bad.gbnf"
+printf '{"not": {"$dynamicRef": "#a"}}' > "$dir/bad.json"
+says "$dir/bad.gbnf:2:5: " --grammar "$dir/bad.gbnf"
+says "$dir/bad.json:1:" --json-schema "$dir/bad.json"
+says '/nowhere: No such file' --grammar /nowhere
+says '--grammar and --json-schema: only one' --grammar bench/data/list.gbnf --json-schema bench/data/hero.json
 
 # A value may stand behind a '=', and the last of two counts.
 tell --temp 0.5 --top-k 7 --length 40 "The wolf" > "$dir/plain"

@@ -248,11 +248,14 @@ static samp_sampler *long_chain(int i)
     if (i == 13) samp_chain_add(chain, samp_init_mirostat(128256, 8, 5.0f, 0.1f, 100));
     if (i == 14) samp_chain_add(chain, samp_init_temp_ext(1.0f, 0.5f, 1.0f));
     if (i == 15) samp_chain_add(chain, make_custom(&s));
+    if (i == 16) samp_chain_add(chain, samp_init_temp(1.5f)); /* what is divided already */
+    if (i == 16) samp_chain_add(chain, samp_init_xtc(1.0f, 0.1f, 0, 6));
+    if (i == 17) samp_chain_add(chain, samp_init_temp(0.0f));
     if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
     return chain;
 }
 
-enum { N_LONG_CHAINS = 16 };
+enum { N_LONG_CHAINS = 18 };
 
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
@@ -394,6 +397,70 @@ static bool sums_in_order(void)
     return true;
 }
 
+static int descending(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x < y) - (x > y);
+}
+
+/* What a loop gives: the sums of e^(l - max) and of the shares of the entropy of x [n]. */
+static void loop_sums(const float *x, size_t n, float max, float *sum, float *entropy)
+{
+    *sum = *entropy = 0.0f;
+    for (size_t i = 0; i < n; i++) *sum += expf(x[i] - max);
+    for (size_t i = 0; i < n; i++) *entropy += sampi_llama_share(expf(x[i] - max) / *sum);
+}
+
+/* The float sums over a row that are got from estimates, by id and by order, against loops with libm's terms. */
+static bool sums_of_rows(void)
+{
+    static float x[LONGEST], sorted[LONGEST];
+    isa_list isa = wanted_isa();
+    samp_sampler *greedy = samp_init_greedy();
+    bool good = true;
+    int by_buckets = 0;
+    for (uint64_t seed = 1; seed <= (quick() ? 20 : 100) && good; seed++) {
+        source s = source_seed(seed);
+        size_t n = 4097 + below(&s, seed % 20 ? 20000 : LONGEST - 4097);
+        int kind = long_kinds[below(&s, CASE_COUNT(long_kinds))];
+        double scale = PICK(&s, 0.3, 1.0, 2.0, 6.0);
+        for (size_t i = 0; i < n; i++) x[i] = make_logit(&s, kind == ROW_REAL ? ROW_NORMAL : kind, i, n, scale, 0.0);
+        memcpy(sorted, x, n * sizeof *x);
+        qsort(sorted, n, sizeof *x, descending);
+        float by_id, sum, entropy, other;
+        loop_sums(x, n, sorted[0], &by_id, &other);
+        loop_sums(sorted, n, sorted[0], &sum, &entropy);
+        for (int k = 0; k < isa.n && good; k++) {
+            sampi_sampler *g = (sampi_sampler *)greedy;
+            sampi_job job = { g, &g->work, x, SAMP_F32, NULL, n, NULL, false };
+            sampi_row row;
+            isa_use(&isa, k);
+            if (samp_reserve(greedy, n) || sampi_open_row(&row, &job)) good = false;
+            if (!good) break;
+            row.expf = sampi_expf_scalar;
+            sampi_climb c = { sorted[0], INFINITY, 1.0f, 0.0f, 0.0f };
+            sampi_llama_sums sums = { sorted[0], 0.0f };
+            float climbed = 0.0f;
+            good = sampi_llama_climb(&row, &c, true, &climbed) && bits_of(climbed) == bits_of(by_id);
+            sampi_llama_head(&row, 512);
+            sampi_llama_total(&row, &row, &sums);
+            good = good && bits_of(sums.sum) == bits_of(sum);
+            for (size_t i = 0; i < row.cur.size; i++) row.cur.data[i].p = expf(row.cur.data[i].logit - sums.max) / sum;
+            float shares = sampi_llama_row_entropy(&row, &sums);
+            good = good && bits_of(shares) == bits_of(entropy);
+            climbed = 0.0f; /* and all of it by buckets */
+            if (seed % 2) climbed = sampi_llama_climb_down(&row, &c, -FLT_MAX), by_buckets++;
+            good = good && (seed % 2 == 0 || bits_of(climbed) == bits_of(sum));
+            if (!good)
+                printf("%s: n %zu, kind %d, scale %g, seed %" PRIu64 ": sums %a %a, entropy %a, not %a %a\n",
+                       isa.name[k], n, kind, scale, seed, (double)climbed, (double)sums.sum, (double)shares,
+                       (double)by_id, (double)entropy);
+        }
+    }
+    samp_free(greedy);
+    return good && by_buckets > 0;
+}
+
 /* All chains at all lengths, and those that sum over the row with all kinds of rows. */
 static bool long_rows(void)
 {
@@ -441,9 +508,12 @@ enum { DEFINED = -1000 };
 static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, samp_token want, uint64_t position)
 {
     samp_token_data_array cur;
+    sampi_sampler *s = (sampi_sampler *)chain;
+    bool moves = s->rng == SAMP_RNG_MT19937; /* a draw moves it on, and it is put back */
     samp_set_position(chain, position);
+    if (moves) sampi_save_state(s);
     int status = candidates(&cur, p->work, row, n);
-    samp_token steps = chosen(&cur, status ? status : sampi_apply_steps((sampi_sampler *)chain, &cur));
+    samp_token steps = chosen(&cur, status ? status : sampi_apply_steps(s, &cur));
     placed at = place(&p->shelf, row, n, (unsigned)(p->n_rows % 24), p->n_rows % 2 ? NAN : FLT_MAX);
     bool good = want == DEFINED || steps == want;
     if (!good) report(p, "the definition gives %d, not %d\n", (int)steps, (int)want);
@@ -451,6 +521,7 @@ static bool expect(player *p, samp_sampler *chain, const float *row, size_t n, s
     p->n_tokens += steps >= 0;
     for (int i = 0; i < p->isa.n && good; i++) {
         isa_use(&p->isa, i);
+        if (moves) sampi_restore_state(s);
         samp_set_position(chain, position);
         samp_token got = samp_draw(chain, at.row, n);
         good = got == steps;
@@ -1073,6 +1144,7 @@ static bool shown_case(player *p, uint64_t seed)
     source s = source_seed(seed);
     size_t n = percent(&s, 97) ? make_length(&s, 3000) : 4097 + below(&s, 3000);
     samp_sampler *chain = shown_chain(&s, n);
+    if (seed % 3 == 0) samp_set_rng(chain, SAMP_RNG_MT19937);
     AT("what a custom sampler is shown, seed %" PRIu64, seed);
     for (size_t i = below(&s, 20); i > 0; i--) samp_accept(chain, (samp_token)below(&s, n < 8 ? n : 8));
     make_row(&s, p->row, n);
@@ -1096,11 +1168,12 @@ static bool shown_without_array(void)
     enum { N = 4000 };
     static float row[N];
     bool good = true;
-    for (int i = 0; i < 2; i++) {
-        samp_sampler *chain = chain_of(samp_init_temp(0.7f), i ? samp_init_min_p(0.5f, 1) : samp_init_top_k(5),
+    for (int i = 0; i < 4; i++) {
+        samp_sampler *chain = chain_of(samp_init_temp(0.7f), i % 2 ? samp_init_min_p(0.5f, 1) : samp_init_top_k(5),
                                        samp_init_custom(&show_iface, NULL));
         source s = source_seed(5);
         samp_chain_add(chain, samp_init_dist(6));
+        samp_set_rng(chain, i < 2 ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937);
         normal_row(&s, row, N, 2.0);
         good &= samp_reserve(chain, N) == SAMP_OK;
         samp_token_data *last = &((sampi_sampler *)chain)->work.candidate[N - 1];
@@ -1335,6 +1408,7 @@ static bool arrays(void)
     X(long_rows_of_llama)                                                                                            \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
-    X(sums_in_order)
+    X(sums_in_order)                                                                                                 \
+    X(sums_of_rows)
 
 SUITE_MAIN
