@@ -1332,8 +1332,9 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #endif
 
 /* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
-   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast. SAMPI_CALLED: what gcc -O2
-   would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions call. */
+   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast.
+   SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions
+   call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
