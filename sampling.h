@@ -1372,7 +1372,7 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #if !SAMPI_GNU
 #define SAMPI_OPAQUE(x) (*(volatile char *)&(x) = *(volatile char *)&(x)) /* as if it might have changed */
 #elif defined(__x86_64__) || defined(__i386__)
-#define SAMPI_OPAQUE(x) __asm__("" : "+x"(x))
+#define SAMPI_OPAQUE(x) __asm__("" : "+v"(x))
 #elif defined(__aarch64__)
 #define SAMPI_OPAQUE(x) __asm__("" : "+w"(x))
 #elif defined(__wasm__)
@@ -2115,9 +2115,7 @@ static float sampi_half_ulp(float sum)
     uint32_t u;
     memcpy(&u, &sum, 4);
     u = u >> 23 & 255;
-    u = u > 24 ? (u - 24) << 23 : 0;
-    memcpy(&sum, &u, 4);
-    return sum;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
@@ -2126,44 +2124,21 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
     return n; /* an estimate of one would take as long as libm */
 }
 
-#define sampi_expf_sse2     sampi_expf_scalar /* with four lanes libm is as fast */
-#define sampi_expf_neon     sampi_expf_scalar
-#define sampi_expf_wasm     sampi_expf_scalar
-#define sampi_expf_generic  sampi_expf_scalar
-#define sampi_split_sse2    sampi_split_scalar /* the shuffles would cost what they save */
-#define sampi_split_neon    sampi_split_scalar
-#define sampi_split_wasm    sampi_split_scalar
-#define sampi_split_generic sampi_split_scalar
-
-#if SAMPI_AVX2
-/* For expf's kernels: e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
-static __attribute__((noinline)) void sampi_ask_expf(const float *x, float *e, const float *up, int n)
-{
-    for (int k = 0; k < n; k++)
-        if (e[k] != up[k]) e[k] = expf(x[k]);
-}
-#endif
-
 /* ---- the instruction sets: >>vectors and >>passes, once for each ---- */
 
-#define SAMPI_OP       SAMPI_INLINE SAMPI_T
-#define SAMPI_UNROLL_4 _Pragma("GCC unroll 4")
-#define SAMPI_UNROLL_8 _Pragma("GCC unroll 8")
-#define SAMPI_FOUR     SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
-#define SAMPI_UPTO     SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
-#define SAMPI_FUSED    (SAMPI_W > 4 || SAMPI_NEON)
-#define SAMPI_VECTOR(type, ...)                                                                                      \
-    __extension__({                                                                                                  \
-        type v_ = { __VA_ARGS__ };                                                                                   \
-        v_;                                                                                                          \
-    })
+#define SAMPI_OP                SAMPI_INLINE SAMPI_T
+#define SAMPI_UNROLL_4          _Pragma("GCC unroll 4")
+#define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
+#define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
+#define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
+#define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 #if defined(__clang__) || __GNUC__ >= 12
 #define SAMPI_SHUFFLE(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
-#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(m), __VA_ARGS__))
+#define SAMPI_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, SAMPI_VECTOR(V(i), __VA_ARGS__))
 #endif
 static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-static const int32_t SAMPI_THIRDS[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
 
 #if SAMPI_SSE2 || SAMPI_NEON || SAMPI_WASM || SAMPI_GENERIC
 #define SAMPI_W 4
@@ -2207,26 +2182,24 @@ static const int32_t SAMPI_THIRDS[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
-                          and allowed are for that); with 16 lanes eight from i and eight from j
-     parts                twice SAMPI_W elements from i in any order; with 16 lanes those of line i in the lower
-                          halves and of line j in the upper ones
-     third                (these four with more than four lanes) the lanes whose number is r modulo 3
-     deal                 lane i from 3 i + w modulo SAMPI_W
-     behind               the lanes of b moved up by one, the first from a's last
-     field                number w (id, logit, p) of SAMPI_W candidates
-     leave                before a call with floats, where gcc does not see that the upper halves are in use: what comes
-                          after such a kernel would be four times as slow
+                          and denied are for that)
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
 #if SAMPI_W == 16
-#define V(name) sampi_##name##_avx512
+#define V(name)              sampi_##name##_avx512
+#define SAMPI_X86(name, ...) _mm512_maskz_##name(-1, __VA_ARGS__) /* see below */
+
 #define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt,avx512f,avx512bw,avx512dq,avx512vl")))
 #elif SAMPI_W == 8
-#define V(name) sampi_##name##_avx2
+#define V(name)              sampi_##name##_avx2
+#define SAMPI_X86(name, ...) _mm256_##name(__VA_ARGS__)
+
 #define SAMPI_T __attribute__((target("avx2,fma,f16c,bmi,bmi2,popcnt")))
 #elif SAMPI_SSE2
-#define V(name) sampi_##name##_sse2
+#define V(name)              sampi_##name##_sse2
+#define SAMPI_X86(name, ...) _mm_##name(__VA_ARGS__)
 #elif SAMPI_NEON
 #define V(name) sampi_##name##_neon
 #elif SAMPI_WASM
@@ -2244,6 +2217,7 @@ typedef float V(f) __attribute__((vector_size(4 * SAMPI_W)));
 typedef double V(d) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint32_t V(i) __attribute__((vector_size(4 * SAMPI_W)));
 typedef uint64_t V(q) __attribute__((vector_size(4 * SAMPI_W)));
+typedef long long V(raw) __attribute__((vector_size(4 * SAMPI_W)));
 typedef float V(near) __attribute__((vector_size(4 * SAMPI_W), aligned(1), may_alias)); /* at any alignment */
 #if SAMPI_W == 16
 typedef __mmask16 V(m);
@@ -2258,85 +2232,76 @@ SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
 SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
 
-#if SAMPI_W == 16 /* avx512 */
-/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so the forms with a mask stand here, and it is
-   full. It costs nothing: compilers drop it. */
+SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
+SAMPI_OP void V(ahead)(const void *x, size_t bytes) { __builtin_prefetch((const void *)((uintptr_t)x + bytes)); }
+#if SAMPI_W == 4
+SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
+#endif
 
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm512_maskz_max_ps(0xFFFF, a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm512_maskz_min_ps(0xFFFF, a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm512_maskz_max_pd(0xFF, a, b); }
-SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return _mm512_fmadd_ps(a, b, c); }
-SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return _mm512_fmadd_pd(a, b, c); }
+/* ---- what the sets of x86 have alike ---- */
+/* gcc 12 warns of _mm512_undefined() in the wrappers without a mask, so with 16 lanes SAMPI_X86 is a form with a mask,
+   and it is full. It costs nothing: compilers drop it. */
+#ifdef SAMPI_X86
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return SAMPI_X86(max_ps, a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return SAMPI_X86(min_ps, a, b); }
+SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return SAMPI_X86(max_pd, a, b); }
+SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))SAMPI_X86(cvttps_epi32, v); }
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(SAMPI_X86(unpacklo_ps, a, b), SAMPI_X86(unpackhi_ps, a, b)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_X86(shuffle_ps, a, b, 0x44), SAMPI_X86(shuffle_ps, a, b, 0xEE)); }
+#if SAMPI_W > 4
+typedef long long V(half) __attribute__((vector_size(2 * SAMPI_W), aligned(1), may_alias));
+SAMPI_OP V(i) V(u16)(const uint16_t *p)
+    { return (V(i))SAMPI_X86(cvtepu16_epi32, *(const V(half) *)(const void *)p); }
+SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves with halves, one by one */
+    { return V(stay)(SAMPI_X86(cvtph_ps, *(const V(half) *)(const void *)p)); }
+SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
+SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
+SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
+#endif
+#endif
+
+#if SAMPI_W == 16 /* avx512 */
+
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ); }
+SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
+SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i) { return (V(m))~(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
-SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return _mm512_maskz_mov_ps(m, v); }
+SAMPI_OP bool V(doubtful)(V(q) m) { return (void)m, false; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     { return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v); }
-SAMPI_OP V(f) V(join)(__m256 a, __m256 b)
-    { return _mm512_maskz_insertf32x8(0xFFFF, _mm512_castps256_ps512(a), b, 1); }
-SAMPI_OP V(d) V(widen)(V(f) v, int half)
-{
-    __m256 low = _mm512_maskz_extractf32x8_ps(0xFF, v, 0), high = _mm512_maskz_extractf32x8_ps(0xFF, v, 1);
-    return _mm512_maskz_cvtps_pd(0xFF, half ? high : low);
-}
-SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-    { return V(join)(_mm512_maskz_cvtpd_ps(0xFF, a), _mm512_maskz_cvtpd_ps(0xFF, b)); }
-SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm512_maskz_cvttps_epi32(0xFFFF, v); }
-SAMPI_OP V(i) V(sra)(V(i) a, V(i) n)
-    { return (V(i))_mm512_maskz_srav_epi32(0xFFFF, (__m512i)a, (__m512i)n); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
     { return (V(i))_mm512_mask_sub_epi32((__m512i)sum, m, (__m512i)sum, (__m512i)v); }
-SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
-SAMPI_OP V(f) V(stay)(V(f) v) { __asm__("" : "+v"(v)); return v; }
+SAMPI_OP V(d) V(widen)(V(f) v, int half)
+    { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
+SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     _mm512_storeu_ps(x_out, _mm512_maskz_compress_ps(in, v));
     _mm512_storeu_si512((void *)id_out, _mm512_maskz_compress_epi32(in, (__m512i)id));
     return (size_t)__builtin_popcount(in);
 }
-SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j)
+SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
 {
-    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i, 0), sampi_row_avx2(x, dtype, NULL, j, 0));
-    const uint8_t *allowed = (const uint8_t *)mask;
-    if (dtype == SAMP_F32 && j == i + 8) v = _mm512_loadu_ps((const float *)x + i);
-    const double *wide = (const double *)x;
-    if (dtype == SAMP_F64) v = V(narrow)(_mm512_loadu_pd(wide + i), _mm512_loadu_pd(wide + j));
-    if (!mask) return v;
-    V(m) in = (V(m))(allowed[i / 8] | allowed[j / 8] << 8);
-    if (j == i + 8) memcpy(&in, allowed + i / 8, 2);
-    return V(select)(in, v, V(all)(-INFINITY));
+    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 16));
+    return mask ? V(select)((V(m))_pext_u32(mask[i / 32], 0xFF00FFu << at), v, V(all)(-INFINITY)) : v;
 }
-SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j, V(f) *a, V(f) *b)
-{
-    bool whole = mask || dtype == SAMP_F64; /* where a load is dear: else the loads spare the shuffles */
-    V(f) one = V(row)(x, dtype, mask, i, whole ? i + 8 : j), two = V(row)(x, dtype, mask, whole ? j : i + 8, j + 8);
-    *a = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0x44) : one;
-    *b = whole ? (V(f))_mm512_maskz_shuffle_f32x4(0xFFFF, one, two, 0xEE) : two;
-}
-SAMPI_OP V(m) V(third)(int r) { return (V(m))(0x9249u << (r + 48) % 3); }
-SAMPI_OP V(i) V(behind)(V(i) a, V(i) b)
-    { return (V(i))_mm512_maskz_alignr_epi32(0xFFFF, (__m512i)b, (__m512i)a, 15); }
-SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm512_maskz_permutexvar_ps(0xFFFF, (__m512i)at, v); }
-SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
-    { return V(max)(_mm512_maskz_unpacklo_ps(0xFFFF, a, b), _mm512_maskz_unpackhi_ps(0xFFFF, a, b)); }
-SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
-    { return V(max)(_mm512_maskz_shuffle_ps(0xFFFF, a, b, 0x44), _mm512_maskz_shuffle_ps(0xFFFF, a, b, 0xEE)); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
-    { return V(max)(_mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0x88), _mm512_maskz_shuffle_f32x4(0xFFFF, a, b, 0xDD)); }
+{
+    V(f) v = V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD));
+    return SAMPI_SHUFFLE(v, v, 0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
+}
 
 #elif SAMPI_W == 8 /* avx2 */
 
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm256_max_ps(a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm256_min_ps(a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm256_max_pd(a, b); }
-SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return _mm256_fmadd_ps(a, b, c); }
-SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return _mm256_fmadd_pd(a, b, c); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm256_cmp_ps(a, b, _CMP_UNORD_Q); }
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
+    { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
@@ -2348,8 +2313,6 @@ SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(a)), _mm256_cvtpd_ps(b), 1); }
-SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm256_cvttps_epi32(v); }
-SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))_mm256_srav_epi32((__m256i)a, (__m256i)n); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
     unsigned bits = (unsigned)_mm256_movemask_ps((V(f))in); /* then the numbers of the kept lanes, one per byte */
@@ -2359,37 +2322,15 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32((__m256i)id, order));
     return (size_t)__builtin_popcount(bits);
 }
-SAMPI_OP V(i) V(u16)(const uint16_t *p)
-    { return (V(i))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p)); }
-SAMPI_OP V(f) V(f16)(const uint16_t *p) /* opaque: clang 14 would compare halves with halves, one by one */
-{
-    __m256 v = _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)p));
-    SAMPI_OPAQUE(v);
-    return v;
-}
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
-{
-    const __m256i bit = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return (V(m))_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32(((const uint8_t *)mask)[i / 8]), bit), bit);
-}
-SAMPI_OP V(i) V(behind)(V(i) a, V(i) b) { return SAMPI_SHUFFLE(a, b, 7, 8, 9, 10, 11, 12, 13, 14); }
-SAMPI_OP V(f) V(lanes)(V(f) v, V(i) at) { return _mm256_permutevar8x32_ps(v, (__m256i)at); }
-SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b) { return V(max)(_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b)); }
-SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
-    { return V(max)(_mm256_shuffle_ps(a, b, 0x44), _mm256_shuffle_ps(a, b, 0xEE)); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
 #elif SAMPI_SSE2 /* sse2 */
 
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return _mm_max_ps(a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return _mm_min_ps(a, b); }
-SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return _mm_max_pd(a, b); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))_mm_cmpunord_ps(a, b); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return _mm_cvtps_pd(half ? _mm_movehl_ps(v, v) : (__m128)v); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return _mm_movelh_ps(_mm_cvtpd_ps(a), _mm_cvtpd_ps(b)); }
-SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))_mm_cvttps_epi32(v); }
 SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (V(q))_mm_mul_epu32((__m128i)a, (__m128i)b); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p)
     { return (V(i))_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128()); }
@@ -2401,7 +2342,6 @@ SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return vminq_f32(a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return vmaxq_f64(a, b); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return vfmaq_f32(c, a, b); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return vfmaq_f64(c, a, b); }
-SAMPI_OP bool V(any)(V(m) m) { return vmaxvq_u32((V(i))m) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return half ? vcvt_high_f64_f32(v) : vcvt_f64_f32(vget_low_f32(v)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return vcvt_high_f32_f64(vcvt_f32_f64(a), b); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return vcvtq_u32_f32(v); }
@@ -2417,28 +2357,18 @@ SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b) { return vpmaxq_f32(a, b); }
 SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmax((v128_t)b, (v128_t)a); }
 SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return (V(f))wasm_f32x4_pmin((v128_t)b, (v128_t)a); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { return (V(d))wasm_f64x2_pmax((v128_t)b, (v128_t)a); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-SAMPI_OP bool V(any)(V(m) m) { return wasm_v128_any_true((v128_t)m); }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return (V(d))wasm_f64x2_promote_low_f32x4((v128_t)(half ? SAMPI_SHUFFLE(v, v, 2, 3, 2, 3) : v)); }
-SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
-{
-    V(f) low = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)a), high = (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)b);
-    return SAMPI_SHUFFLE(low, high, 0, 1, 4, 5);
-}
+SAMPI_OP V(f) V(low)(V(d) v) { return (V(f))wasm_f32x4_demote_f64x2_zero((v128_t)v); }
+SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return SAMPI_SHUFFLE(V(low)(a), V(low)(b), 0, 1, 4, 5); }
 SAMPI_OP V(i) V(trunc)(V(f) v) { return (V(i))wasm_u32x4_trunc_sat_f32x4((v128_t)v); }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b)
-    { return (V(q))wasm_i64x2_mul((v128_t)(a << 32 >> 32), (v128_t)(b << 32 >> 32)); }
 SAMPI_OP V(i) V(u16)(const uint16_t *p) { return (V(i))wasm_u32x4_load16x4(p); }
 
 #else /* generic */
 
-SAMPI_OP V(f) V(or)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
-SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(or)((V(m))(a > b), a, b); }
-SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(or)((V(m))(a < b), a, b); }
+SAMPI_OP V(f) V(max)(V(f) a, V(f) b) { return V(select)((V(m))(a > b), a, b); }
+SAMPI_OP V(f) V(min)(V(f) a, V(f) b) { return V(select)((V(m))(a < b), a, b); }
 SAMPI_OP V(d) V(maxd)(V(d) a, V(d) b) { V(q) m = (V(q))(a > b); return (V(d))(((V(q))a & m) | ((V(q))b & ~m)); }
-SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
-SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 SAMPI_OP V(d) V(widen)(V(f) v, int half) { return SAMPI_VECTOR(V(d), v[half ? 2 : 0], v[half ? 3 : 1]); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b)
     { return SAMPI_VECTOR(V(f), (float)a[0], (float)a[1], (float)b[0], (float)b[1]); }
@@ -2447,18 +2377,22 @@ SAMPI_OP V(i) V(trunc)(V(f) v) /* what does not fit may be anything in C */
     V(m) in = (V(m))(v < 2147483648.0f);
     return (V(i))__builtin_convertvector((V(f))((V(m))v & in), V(m)) | ((V(i))~in & 0x80000000u);
 }
-SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
-SAMPI_OP V(i) V(u16)(const uint16_t *p)
-{
-    typedef uint16_t halves __attribute__((vector_size(8)));
-    halves h;
-    memcpy(&h, p, sizeof h);
-    return __builtin_convertvector(h, V(i));
-}
+SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], p[2], p[3]); }
 #endif
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
+#if !SAMPI_SSE2
+SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
+#endif
+#if !SAMPI_SSE2 && !SAMPI_NEON
+SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return (V(m))(a != a) | (V(m))(b != b); }
+SAMPI_OP V(q) V(even)(V(q) a, V(q) b) { return (a << 32 >> 32) * (b << 32 >> 32); }
+SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
+SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
+    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
+#endif
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     { return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1))); }
 /* Every lane is written where the next kept one belongs. */
@@ -2471,11 +2405,6 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
         n += in[k] != 0;
     }
     return n;
-}
-SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
-{
-    const V(i) bit = { 1, 2, 4, 8 };
-    return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & bit) != 0);
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b) { (void)b; return a; }
 #if !SAMPI_NEON
@@ -2495,17 +2424,7 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
     u = (tiny & small) | ((u + bias + (bias & special)) & ~small);
     return (V(f))(u | (h & 0x8000) << 16);
 }
-SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
-    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 4, 1, 5), SAMPI_SHUFFLE(a, b, 2, 6, 3, 7)); }
-SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
-    { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
 #endif
-#endif
-
-#if SAMPI_W > 4
-SAMPI_OP void V(leave)(void) { _mm256_zeroupper(); }
-#else
-SAMPI_OP void V(leave)(void) {}
 #endif
 
 /* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
@@ -2513,13 +2432,9 @@ SAMPI_OP void V(leave)(void) {}
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
-SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return (V(f))((V(m))v & m); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
-SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
-#if SAMPI_W == 4
-SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
-#endif
+SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(any)((V(m))m), 0); }
 #endif
 /* ---- for every set ---- */
 SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(near) *)p; }
@@ -2528,6 +2443,7 @@ SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
 SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
 SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
 SAMPI_OP uint64_t V(hsumq)(V(q) v)
@@ -2548,46 +2464,34 @@ SAMPI_OP float V(hmax)(V(f) v)
     for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
     return max;
 }
-#if SAMPI_W == 8
-SAMPI_OP V(m) V(third)(int r) { return (V(m))V(loadi)(SAMPI_THIRDS + (48 - r) % 3); }
-#endif
-#if SAMPI_W > 4
-SAMPI_OP V(f) V(deal)(V(f) v, int w)
-    { return V(lanes)(v, (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & (SAMPI_W - 1)); }
-SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
-{
-    const float *p = (const float *)(const void *)d;
-    V(f) v = V(select)(V(third)(w - SAMPI_W), V(load)(p + SAMPI_W), V(load)(p));
-    return V(deal)(V(select)(V(third)(w - 2 * SAMPI_W), V(load)(p + 2 * SAMPI_W), v), w);
-}
-#endif
 #if SAMPI_W < 16
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
+SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i)
+{
+    uint32_t in = SAMPI_W == 8 ? ((const uint8_t *)mask)[i / 8] : mask[i / 32] >> (i % 32);
+    return (V(m))((V(alli)(in) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) == 0);
+}
 #endif
-/* clang-format on */
-
-#if SAMPI_W < 16
-SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j)
+SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
+    const double *wide = (const double *)x + i;
     V(f) v;
-    (void)j;
     if (dtype == SAMP_F16)
         v = V(f16)(half);
     else if (dtype == SAMP_BF16)
         v = (V(f))(V(u16)(half) << 16);
     else if (dtype == SAMP_F64)
-        v = V(narrow)(V(loadd)((const double *)x + i), V(loadd)((const double *)x + i + SAMPI_W / 2));
+        v = V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
     else
         v = V(load)((const float *)x + i);
-    return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
+    return mask ? V(select)(V(denied)(mask, i), V(all)(-INFINITY), v) : v;
 }
-SAMPI_OP void V(parts)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t j, V(f) * a, V(f) * b)
-{
-    *a = V(row)(x, dtype, mask, i, j);
-    *b = V(row)(x, dtype, mask, i + SAMPI_W, j);
-}
+#if SAMPI_W < 16
+SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
+    { return V(row)(x, dtype, mask, i + at); }
 #endif
+/* clang-format on */
 
 /* ================================================================================================== >>passes
    The kernels, once for all instruction sets; their contract is in >>kernels. Loops go by four vectors, and stage by
@@ -2612,171 +2516,154 @@ SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
     SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
 }
 
-SAMPI_OP void V(ahead)(const void *x, size_t bytes)
-{
-    __builtin_prefetch((const void *)((uintptr_t)x + bytes)); /* may lie behind the row */
-}
-
 SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i, at + i + 8));
+    for (; i + SAMPI_W <= n; i += SAMPI_W) V(store)(out + i, V(row)(x, dtype, mask, at + i));
     for (; i < n; i++) out[i] = sampi_element(x, dtype, mask, at + i);
     return n;
 }
 
 SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
 {
-    if (!mask) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out)
+    if (!mask && SAMPI_W == 8) SAMPI_BY_DTYPE(V(fetch_as), x, dtype, NULL, at, n, out) /* half as fast again */
     SAMPI_BY_DTYPE(V(fetch_as), x, dtype, mask, at, n, out)
 }
 
-/* The maxima of the SAMPI_W lines from i. A vector holds a line or part of one; with 16 lanes, halves of two lines. */
-SAMPI_OP V(f) V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
+/* The maxima of 2 SAMPI_W elements from i, lane by lane; with 16 lanes a half of them is a line's. */
+SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, wide = rows }; /* vectors at the end, and lanes of a line in one */
-    V(f) v[rows], a, b;
-    SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
-        SAMPI_UNROLL_4 for (int part = 0; part < SAMPI_LINE; part += 2 * wide)
-    {
-        size_t at = i + (size_t)((SAMPI_W == 16 && k >= 4 ? k + 4 : k) * SAMPI_LINE + part),
-               mate = at + 4 * SAMPI_LINE;
-        if (dtype == SAMP_BF16 && !mask) { /* even and odd elements, where they stand */
-            V(i) both = (V(i))V(row)((const uint16_t *)x + at, SAMP_F32, NULL, 0, 2 * SAMPI_LINE);
-            a = (V(f))(both << 16);
-            b = (V(f))(both & V(alli)(0xFFFF0000u));
-        } else {
-            V(parts)(x, dtype, mask, at, mate, &a, &b);
+    if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
+        V(i) pairs = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + i));
+        V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
+        *nan |= V(unord)(even, odd);
+        return V(max)(even, odd);
+    }
+    V(f) a = V(part)(x, dtype, mask, i, 0), b = V(part)(x, dtype, mask, i, SAMPI_W == 4 ? 4 : 8);
+    *nan |= V(unord)(a, b);
+    return V(max)(a, b);
+}
+
+/* line [16] = the maxima of a tile's lines, SAMPI_W of them at a time. */
+SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, float *line, V(f) * max, V(m) * nan)
+{
+    enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
+    for (const float *end = line + SAMPI_TILE / SAMPI_LINE; line < end; line += SAMPI_W) {
+        V(f) v[4] = { *max, *max, *max, *max };
+        SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
+        {
+            V(f) one = V(both)(x, dtype, mask, (size_t)(row * k), nan);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, (size_t)(row * k + 8), nan));
+            v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
-        *nan |= V(unord)(a, b);
-        v[k] = part ? V(max)(v[k], V(max)(a, b)) : V(max)(a, b);
+        v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
+        V(store)(line, v[0]);
+        *max = V(max)(*max, v[0]);
+        x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
+        if (mask) mask += rows * row / 32;
     }
-    SAMPI_UNROLL_8 for (int k = 0; k < rows / 2; k++) v[k] = V(fold1)(v[2 * k], v[2 * k + 1]);
-    SAMPI_UNROLL_8 for (int k = 0; k < rows / 4; k++) v[k] = V(fold2)(v[2 * k], v[2 * k + 1]);
-    return V(fold3)(v[0], v[1]);
 }
 
-SAMPI_OP float V(maxima_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
-{
-    const size_t group = SAMPI_LINE * SAMPI_W, whole = n / SAMPI_TILE * SAMPI_TILE;
-    V(f) all = V(all)(-INFINITY);
-    V(m) nan = V(unord)(all, all);
-    for (size_t i = 0; i < whole; i += group, line += SAMPI_W) {
-        V(f) v = V(all)(-INFINITY);
-        int kind = mask ? sampi_mask_kind(mask + i / 32, group / 32) : 2;
-        if (kind == 2)
-            v = V(lines)(x, dtype, NULL, i, &nan);
-        else if (kind == 1)
-            v = V(lines)(x, dtype, mask, i, &nan);
-        V(store)(line, v);
-        all = V(max)(all, v);
-    }
-    const char *rest = (const char *)x + whole * SAMPI_SIZE_OF(dtype);
-    float last = sampi_maxima_scalar(rest, dtype, mask ? mask + whole / 32 : NULL, n - whole, line),
-          max = V(hmax)(all);
-    return V(any)(nan) || last != last ? NAN : last > max ? last : max;
-}
-
-/* Whole words of a mask are left out in any row, so only for the most usual one it is worth a copy without a mask. Of
-   doubles, and where it takes long and much code to make floats, a tile of these is made first. */
+/* Tiles without a token are left out, and what is not a whole tile of floats becomes one first, but where that would
+   take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    if (dtype == SAMP_F32 && !mask) return V(maxima_as)(x, SAMP_F32, NULL, n, line);
-    if (dtype == SAMP_F64 || (dtype == SAMP_F16 && SAMPI_W == 4 && !SAMPI_NEON)) {
-        float tile[SAMPI_TILE], max = -INFINITY;
-        for (size_t at = 0; at < n; at += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
-            size_t left = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-            float top = V(maxima)(tile, SAMP_F32, NULL, V(fetch)(x, dtype, mask, at, left, tile), line);
-            if (!(top <= max) && max == max) max = top; /* a NaN stays */
+    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 && SAMPI_FUSED);
+    V(f) max = V(all)(-INFINITY);
+    V(m) nan = V(unord)(max, max);
+    float room[SAMPI_TILE];
+    for (size_t i = 0; i < n; i += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
+        const void *at = (const char *)x + i * SAMPI_SIZE_OF(dtype);
+        const uint32_t *bits = mask ? mask + i / 32 : NULL;
+        bool whole = n - i >= SAMPI_TILE;
+        int kind = !whole ? 1 : mask ? sampi_mask_kind(bits, SAMPI_TILE / 32) : 2;
+        if (kind == 2 && dtype == SAMP_BF16) {
+            V(lines)(at, SAMP_BF16, NULL, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_F16 && direct) {
+            V(lines)(at, SAMP_F16, NULL, line, &max, &nan);
+        } else if (kind == 1 && dtype == SAMP_F32 && whole) {
+            V(lines)(at, SAMP_F32, bits, line, &max, &nan);
+        } else if (kind == 0) {
+            for (int k = 0; k < SAMPI_LINE; k += SAMPI_W) V(store)(line + k, V(all)(-INFINITY));
+        } else {
+            if (kind == 1 || !direct) {
+                if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
+                V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room);
+                at = room;
+            }
+            V(lines)(at, SAMP_F32, NULL, line, &max, &nan);
         }
-        return max;
     }
-    if (dtype == SAMP_F16 && (SAMPI_W > 4 || SAMPI_NEON)) return V(maxima_as)(x, SAMP_F16, mask, n, line);
-    if (dtype == SAMP_BF16) return V(maxima_as)(x, SAMP_BF16, mask, n, line);
-    return V(maxima_as)(x, SAMP_F32, mask, n, line);
+    return V(any)(nan) ? NAN : V(hmax)(max);
 }
 
 /* d = l - max of up to four vectors of logits, and p = e^d to about 1e-6. */
 SAMPI_OP void V(near_exps)(const V(f) * l, V(f) max, int count, V(f) * d, V(f) * p)
 {
+    static const float coefficient[5] = { SAMPI_F4, SAMPI_F3, SAMPI_F2, SAMPI_F1, 1.0f };
     const V(f) log2e = V(all)((float)SAMPI_LOG2E),
-               round = V(all)(12582912.0f); /* 1.5 * 2^23: an integer in its low bits */
+               round = V(all)(12582912.0f); /* 1.5 * 2^23: integers in its low bits */
     V(f) t[4], f[4];
     SAMPI_UPTO d[k] = V(max)(V(all)(SAMPI_LEAST_D), l[k] - max);
     SAMPI_UPTO t[k] = V(fma)(d[k], log2e, round);
     SAMPI_UPTO f[k] = V(fma)(d[k], log2e, round - t[k]);
-    SAMPI_UPTO p[k] = V(fma)(V(all)(SAMPI_F5), f[k], V(all)(SAMPI_F4));
-    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F3));
-    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F2));
-    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(SAMPI_F1));
-    SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(1.0f));
+    SAMPI_UPTO p[k] = V(all)(SAMPI_F5);
+    SAMPI_UNROLL_8 for (int c = 0; c < 5; c++) SAMPI_UPTO p[k] = V(fma)(p[k], f[k], V(all)(coefficient[c]));
     SAMPI_UPTO p[k] = (V(f))((V(i))p[k] + ((V(i))t[k] << 23));
 }
 
-/* What they add to two sums of e^d and of -d e^d. */
-SAMPI_OP void V(sweep_add)(const V(f) * l, V(f) max, V(f) * z, V(f) * s)
+/* Sums of floats, two vectors of each, go over to doubles after every 16 terms, and begin anew. */
+SAMPI_OP void V(flush)(V(f) * part, V(d) * sum)
 {
-    V(f) d[4], p[4];
-    V(near_exps)(l, max, 4, d, p);
-    SAMPI_FOUR
-    {
-        z[k % 2] += p[k];
-        s[k % 2] = V(fma)(-p[k], d[k], s[k % 2]);
+    for (int k = 0; k < 2; k++) {
+        V(f) both = part[2 * k] + part[2 * k + 1];
+        sum[k] += V(widen)(both, 0) + V(widen)(both, 1);
+        part[2 * k] = part[2 * k + 1] = V(all)(0.0f);
     }
 }
-
-/* Two sums as doubles. */
-SAMPI_OP V(d) V(widen_sum)(const V(f) * v)
-{
-    V(f) sum = v[0] + v[1];
-    return V(widen)(sum, 0) + V(widen)(sum, 1);
-}
+#define SAMPI_FLUSH_AT(i) ((i) % (32 * SAMPI_W) == 28 * SAMPI_W)
 
 SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, double *z, double *s)
 {
-    const V(f) vr = V(all)(r), vmax = V(all)(max);
-    V(d) z_all = V(alld)(0.0), s_all = z_all;
-    for (size_t i = 0; i < n;) {
-        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
-        V(f) l[4], zs[2] = { V(all)(0.0f), V(all)(0.0f) }, ss[2] = { zs[0], zs[0] };
-        for (; i < end; i += 4 * SAMPI_W) {
-            V(take)(x + i, end - i, 4, l);
-            SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
-            SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
-            V(sweep_add)(l, vmax, zs, ss);
-        }
-        z_all += V(widen_sum)(zs);
-        s_all += V(widen_sum)(ss);
+    const V(f) vr = V(all)(r), vmax = V(all)(max), none = V(all)(0.0f);
+    V(f) l[4], d[4], p[4], part[4] = { none, none, none, none };
+    V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, l);
+        SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+        SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
+        V(near_exps)(l, vmax, 4, d, p);
+        SAMPI_FOUR part[k % 2] += p[k];
+        SAMPI_FOUR part[2 + k % 2] = V(fma)(-p[k], d[k], part[2 + k % 2]);
+        if (SAMPI_FLUSH_AT(i)) V(flush)(part, sum);
     }
-    *z = V(hsum)(z_all);
-    *s = V(hsum)(s_all);
+    V(flush)(part, sum);
+    *z = V(hsum)(sum[0]);
+    *s = V(hsum)(sum[1]);
 }
 
 SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *moment)
 {
-    const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX);
-    V(d) m1 = V(alld)(0.0), m2 = m1;
+    const V(f) vp = V(all)(pivot), low = V(all)(-FLT_MAX), none = V(all)(0.0f);
+    V(f) v[4], part[4] = { none, none, none, none };
+    V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
     V(t) count = { 0 };
-    for (size_t i = 0; i < n;) {
-        size_t end = n - i < 32 * SAMPI_W ? n : i + 32 * SAMPI_W; /* 16 terms a lane */
-        V(f) v[4], sum[2] = { V(all)(0.0f), V(all)(0.0f) }, square[2] = { sum[0], sum[0] };
-        for (; i < end; i += 4 * SAMPI_W) {
-            V(take)(x + i, end - i, 4, v);
-            SAMPI_FOUR
-            {
-                V(m) in = V(ge)(v[k], low);
-                v[k] = V(keep)(in, v[k] - vp);
-                count = V(tally)(count, in);
-                sum[k % 2] += v[k];
-                square[k % 2] = V(fma)(v[k], v[k], square[k % 2]);
-            }
+    for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
+        V(take)(x + i, n - i, 4, v);
+        SAMPI_FOUR
+        {
+            V(m) in = V(ge)(v[k], low);
+            v[k] = V(keep)(in, v[k] - vp);
+            count = V(tally)(count, in);
+            part[k % 2] += v[k];
+            part[2 + k % 2] = V(fma)(v[k], v[k], part[2 + k % 2]);
         }
-        m1 += V(widen_sum)(sum);
-        m2 += V(widen_sum)(square);
+        if (SAMPI_FLUSH_AT(i)) V(flush)(part, sum);
     }
+    V(flush)(part, sum);
     moment[0] = (double)V(total)(count);
-    moment[1] = V(hsum)(m1);
-    moment[2] = V(hsum)(m2);
+    moment[1] = V(hsum)(sum[0]);
+    moment[2] = V(hsum)(sum[1]);
 }
 
 SAMPI_T static void V(fold)(const float *line, size_t n, float *out, size_t m)
@@ -2814,21 +2701,19 @@ SAMPI_T static size_t V(collect)(const float *x, const int32_t *id, int32_t base
 SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, size_t m, float floor, float *x_out,
                               int32_t *id_out)
 {
+    enum { parts = SAMPI_LINE / SAMPI_W };
     const V(f) lo = V(all)(floor);
     const V(i) step = V(loadi)(SAMPI_STEP);
-    size_t kept = 0, whole = m;
-    if (m && n % SAMPI_LINE && (size_t)line[m - 1] == n / SAMPI_LINE) whole--; /* a row's last line */
-    for (size_t h = 0; h < whole; h++) {
+    V(f) v[parts];
+    size_t kept = 0;
+    for (size_t h = 0; h < m; h++) {
+        size_t i = (size_t)line[h] * SAMPI_LINE;
         V(ahead)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE, 0);
-        SAMPI_UNROLL_4 for (size_t k = 0; k < SAMPI_LINE; k += SAMPI_W)
-        {
-            size_t i = (size_t)line[h] * SAMPI_LINE + k;
-            V(f) v = V(load)(x + i);
-            kept += V(pack)(v, step + V(alli)((uint32_t)i), V(ge)(v, lo), x_out + kept, id_out + kept);
-        }
+        V(take)(x + i, n - i, parts, v);
+        SAMPI_UNROLL_4 for (int k = 0; k < parts; k++, i += SAMPI_W)
+            kept += V(pack)(v[k], step + V(alli)((uint32_t)i), V(ge)(v[k], lo), x_out + kept, id_out + kept);
     }
-    V(leave)();
-    return kept + sampi_pick_scalar(x, n, line + whole, m - whole, floor, x_out + kept, id_out + kept);
+    return kept;
 }
 
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
@@ -2847,20 +2732,17 @@ SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
    doubt, where there is no fma: whose f lies so near to +-1/2 that it may be the other. */
 SAMPI_OP V(q) V(exps)(const V(f) * l, V(d) max, V(d) * d, V(d) * e)
 {
+    static const double coefficient[8] = {
+        SAMPI_E7, SAMPI_E6, SAMPI_E5, SAMPI_E4, SAMPI_E3, SAMPI_E2, SAMPI_E1, 1.0
+    };
     const V(d) log2e = V(alld)(SAMPI_LOG2E), shift = V(alld)(SAMPI_SHIFT);
     V(d) s[4], f[4];
     V(q) doubt = V(allq)(0);
     SAMPI_FOUR d[k] = V(maxd)(V(widen)(l[k / 2], k % 2) - max, V(alld)(-700.0));
     SAMPI_FOUR s[k] = V(fmad)(d[k], log2e, shift);
     SAMPI_FOUR f[k] = V(fmad)(d[k], log2e, shift - s[k]);
-    SAMPI_FOUR e[k] = V(fmad)(f[k], V(alld)(SAMPI_E8), V(alld)(SAMPI_E7));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E6));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E5));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E4));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E3));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E2));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(SAMPI_E1));
-    SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(1.0));
+    SAMPI_FOUR e[k] = V(alld)(SAMPI_E8);
+    SAMPI_UNROLL_8 for (int c = 0; c < 8; c++) SAMPI_FOUR e[k] = V(fmad)(e[k], f[k], V(alld)(coefficient[c]));
     SAMPI_FOUR e[k] = (V(d))((V(q))e[k] + ((V(q))s[k] << 52));
     if (!SAMPI_FUSED) SAMPI_FOUR doubt |= (V(q))(f[k] * f[k] > V(alld)(0.2499999999));
     return doubt;
@@ -2875,53 +2757,43 @@ SAMPI_OP V(q) V(unsure)(V(d) y, V(d) n)
     return (V(q))(off * off > V(alld)(0.2499) - y * V(alld)(1.0 / ((uint64_t)1 << 49)));
 }
 
-#if !SAMPI_FUSED
-/* The 2 W logits l anew, one by one. */
-SAMPI_T static void V(redo)(const V(f) * l, float max, V(q) * w, V(q) * s)
+/* The 2 SAMPI_W logits l anew, one by one. */
+SAMPI_T static __attribute__((noinline)) void V(redo)(const V(f) * l, float max, V(d) * w, V(d) * s)
 {
-    float x[2 * SAMPI_W];
-    uint64_t weight[2 * SAMPI_W], weighted[2 * SAMPI_W];
-    for (int k = 0; k < 2; k++) V(store)(x + SAMPI_W * k, l[k]);
-    for (int k = 0; k < 2 * SAMPI_W; k++) {
-        weight[k] = sampi_weight(max, x[k]);
-        weighted[k] = sampi_weighted(weight[k], max, x[k]);
+    for (int i = 0; i < 2 * SAMPI_W; i++) {
+        int k = i / (SAMPI_W / 2), lane = i % (SAMPI_W / 2);
+        float x = l[i / SAMPI_W][i % SAMPI_W];
+        uint64_t weight = sampi_weight(max, x);
+        w[k][lane] = SAMPI_INT + (double)weight;
+        s[k][lane] = SAMPI_INT + (double)sampi_weighted(weight, max, x);
     }
-    for (int k = 0; k < 4; k++)
-        w[k] = V(loadq)(weight + SAMPI_W / 2 * k), s[k] = V(loadq)(weighted + SAMPI_W / 2 * k);
 }
-#endif
 
-/* w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s. */
-SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(q) * w, V(q) * s)
+/* w = sampi_weight of the logits l [2], half a vector at a time, and s = sampi_weighted of these, if with_s: doubles,
+   each SAMPI_INT larger. */
+SAMPI_OP void V(exact)(const V(f) * l, float max, bool with_s, V(d) * w, V(d) * s)
 {
-    const V(d) one = V(alld)(SAMPI_INT);
+    const V(d) one = V(alld)(SAMPI_INT), scale = V(alld)((double)SAMPI_ONE);
     V(d) d[4], e[4];
     V(q) doubt = V(exps)(l, V(alld)((double)max), d, e);
-    SAMPI_FOUR
-    {
-        V(d) y = V(fmad)(e[k], V(alld)((double)SAMPI_ONE), one), t = y;
-        w[k] = (V(q))y - (V(q))one;
-        if (with_s) t = V(fmad)(one - y, d[k], one);
-        if (with_s) s[k] = (V(q))t - (V(q))one;
-        if (SAMPI_FUSED) continue;
-        doubt |= V(unsure)(e[k] * V(alld)((double)SAMPI_ONE), y - one);
-        if (with_s) doubt |= V(unsure)((one - y) * d[k], t - one);
-    }
-#if !SAMPI_FUSED
-    if (__builtin_expect(V(any)((V(m))doubt), 0)) V(redo)(l, max, w, s);
-#else
-    (void)doubt;
-#endif
+    SAMPI_FOUR w[k] = V(fmad)(e[k], scale, one);
+    if (with_s) SAMPI_FOUR s[k] = V(fmad)(one - w[k], d[k], one);
+    if (!SAMPI_FUSED) SAMPI_FOUR doubt |= V(unsure)(e[k] * scale, w[k] - one);
+    if (!SAMPI_FUSED && with_s) SAMPI_FOUR doubt |= V(unsure)((one - w[k]) * d[k], s[k] - one);
+    if (V(doubtful)(doubt)) V(redo)(l, max, w, s);
 }
+/* The integer in one of them. */
+SAMPI_OP V(q) V(whole)(V(d) w) { return (V(q))w - (V(q))V(alld)(SAMPI_INT); }
 
 SAMPI_T static void V(weights)(const float *x, size_t n, float max, uint64_t *w)
 {
     V(f) l[2];
-    V(q) v[4], s[4];
+    V(d) v[4], s[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, l);
         V(exact)(l, max, false, v, s);
-        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, v[k]);
+        if (SAMPI_W == 16) SAMPI_FOUR SAMPI_OPAQUE(v[k]); /* else gcc computes what may not be stored late */
+        SAMPI_FOUR if (k < 2 || SAMPI_W < 16 || n - i > SAMPI_W) V(storeq)(w + i + SAMPI_W / 2 * k, V(whole)(v[k]));
     }
 }
 
@@ -2935,18 +2807,15 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
         V(q) doubt = V(exps)(l, vmax, d, e);
         SAMPI_FOUR e[k] = e[k] / vz;
         for (int k = 0; k < 2; k++) out[k] = V(narrow)(e[2 * k], e[2 * k + 1]);
-#if !SAMPI_FUSED /* e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
+        /* Without fma e^d is off by less than 2^-42 of itself: is the float the same at both ends? */
         const V(d) less = V(alld)(1.0 - 1.0 / ((uint64_t)1 << 42)), more = V(alld)(1.0 + 1.0 / ((uint64_t)1 << 42));
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < 2 && !SAMPI_FUSED; k++)
             doubt |= (V(q))(V(narrow)(e[2 * k] * less, e[2 * k + 1] * less) !=
                             V(narrow)(e[2 * k] * more, e[2 * k + 1] * more));
-        if (__builtin_expect(V(any)((V(m))doubt), 0)) {
+        if (V(doubtful)(doubt)) {
             sampi_probs_scalar(x + i, n - i < 2 * SAMPI_W ? n - i : 2 * SAMPI_W, max, z, p + i);
             continue;
         }
-#else
-        (void)doubt;
-#endif
         for (int k = 0; k < 2; k++)
             if (k == 0 || SAMPI_W < 16 || n - i > SAMPI_W)
                 V(store)(p + i + SAMPI_W * k, V(keep)(V(ge)(l[k], V(all)(-FLT_MAX)), out[k]));
@@ -2967,23 +2836,22 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     return V(hsumq)(sum) + sampi_mass_scalar(x + i, w + i, n - i, floor);
 }
 
-SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, bool with_above,
-                         sampi_sums *sums)
+SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
+    const bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
     const V(f) vr = V(all)(r), low = V(all)(-FLT_MAX), lo = V(all)(floor);
-    V(q) z = V(allq)(0), s = z, above = z, w[4], ws[4];
+    V(q) z = V(allq)(0), s = z, above = z;
     V(t) count = { 0 };
     V(f) x2[2], l[2];
-    V(m) in[2];
+    V(d) w[4], ws[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
         for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
-        for (int k = 0; k < 2; k++) in[k] = V(ge)(x2[k], lo);
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
         V(exact)(l, max, with_s, w, ws);
-        SAMPI_FOUR z += w[k];
-        if (with_s) SAMPI_FOUR s += ws[k];
-        if (with_above) SAMPI_FOUR above = V(add_where)(above, in[k / 2], k % 2, w[k]);
+        SAMPI_FOUR z += V(whole)(w[k]);
+        if (with_s) SAMPI_FOUR s += V(whole)(ws[k]);
+        if (with_above) SAMPI_FOUR above = V(add_where)(above, V(ge)(x2[k / 2], lo), k % 2, V(whole)(w[k]));
     }
     sums->n += V(total)(count);
     sums->z += V(hsumq)(z);
@@ -2993,11 +2861,10 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
 
 SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
 {
-    bool with_above = !SAMPI_FUSED || (floor > -FLT_MAX && floor < INFINITY); /* else all are, or none */
-    if (with_s)
-        V(sums_as)(x, n, r, max, floor, true, with_above, sums);
+    if (with_s || !SAMPI_FUSED) /* where there is no fma one body for both: it is long */
+        V(sums_as)(x, n, r, max, floor, SAMPI_FUSED || with_s, sums);
     else
-        V(sums_as)(x, n, r, max, floor, false, with_above, sums);
+        V(sums_as)(x, n, r, max, floor, false, sums);
 }
 
 /* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
@@ -3049,19 +2916,39 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
-#if SAMPI_W > 4
+#if SAMPI_W == 8
+/* Number w (id, logit, p) of eight candidates: the lanes of three vectors that it is in, and then in order. */
+SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
+{
+    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
+    const float *p = (const float *)(const void *)d;
+    V(i) order = (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & 7;
+    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), V(load)(p + 8), V(load)(p));
+    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), V(load)(p + 16), v);
+    return _mm256_permutevar8x32_ps(v, (__m256i)order);
+}
+
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
     V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+    for (; i + 8 <= n; i += 8) {
         V(i) id = (V(i))V(field)(d + i, 0);
-        bad |= id | (id - V(behind)(last, id) - 1);
+        bad |= id | (id - SAMPI_SHUFFLE(last, id, 7, 8, 9, 10, 11, 12, 13, 14) - 1);
         last = id;
         V(store)(x + i, V(field)(d + i, 1));
     }
     bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
     return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
+}
+#endif
+
+#if SAMPI_W > 4
+/* e [n] lies between lo = e and up, and where these differ libm decides. Called, as it is rare. */
+static __attribute__((noinline)) void V(ask)(const float *x, float *e, const float *up, int n)
+{
+    for (int k = 0; k < n; k++)
+        if (e[k] != up[k]) e[k] = expf(x[k]);
 }
 
 /* libm's float is e^x rounded, but where that lies next to the middle between two floats. */
@@ -3069,28 +2956,26 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 {
     const V(d) zero = V(alld)(0.0), less = V(alld)(1.0 - SAMPI_EXPF_DOUBT), more = V(alld)(1.0 + SAMPI_EXPF_DOUBT);
     const V(f) low = V(all)(-FLT_MAX);
-    const V(t) none = { 0 };
     V(d) sum = zero, d[4], y[4];
     float at[2 * SAMPI_W], up[2 * SAMPI_W];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(f) l[2];
-        V(m) same[2];
+        V(m) differ[2];
         V(take)(x + i, n - i, 2, l);
-        if (t != 1.0f)
-            for (int k = 0; k < 2; k++)
-                l[k] = V(select)(V(ge)(l[k], low), V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX)), l[k]);
-        for (int k = 0; k < 2; k++) l[k] -= V(all)(max);
-        for (int k = 0; k < 2; k++) V(store)(at + SAMPI_W * k, l[k]);
+        for (int k = 0; k < 2; k++) {
+            V(f) finite = V(min)(V(max)(l[k] / V(all)(t), low), V(all)(FLT_MAX));
+            l[k] = V(select)(V(ge)(l[k], low), finite, l[k]) - V(all)(max);
+            V(store)(at + SAMPI_W * k, l[k]);
+        }
         (void)V(exps)(l, zero, d, y);
         for (int k = 0; k < 2; k++) {
             V(f) down = V(narrow)(y[2 * k] * less, y[2 * k + 1] * less);
             V(f) above = V(narrow)(y[2 * k] * more, y[2 * k + 1] * more);
             V(store)(e + i + SAMPI_W * k, down);
             V(store)(up + SAMPI_W * k, above);
-            same[k] = V(ge)(down, above);
+            differ[k] = V(lt_and)(V(ge)(down, V(all)(0.0f)), down, above);
         }
-        if (V(total)(V(tally)(V(tally)(none, same[0]), same[1])) < 2 * SAMPI_W)
-            sampi_ask_expf(at, e + i, up, 2 * SAMPI_W);
+        if (V(any)(differ[0] | differ[1])) V(ask)(at, e + i, up, 2 * SAMPI_W);
         for (int k = 0; k < 4; k++) sum += V(widen)(V(load)(e + i + k / 2 * SAMPI_W), k % 2);
     }
     return V(hsum)(sum);
@@ -3101,8 +2986,9 @@ SAMPI_T static double V(expf)(const float *x, size_t n, float t, float max, floa
 SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
     const V(f) start = V(all)(from), half = V(all)(sampi_half_ulp(from)), max = V(all)(c->max), a = V(all)(c->a),
-               b = V(all)(c->b), most = V(all)(c->most);
-    V(f) s[2] = { V(all)(0.0f), V(all)(0.0f) }, l, d, p;
+               b = V(all)(c->b), most = V(all)(c->most), none = V(all)(0.0f);
+    V(f) part[4] = { none, none, none, none }, l, d, p;
+    V(d) sums[2] = { V(alld)(0.0), V(alld)(0.0) };
     V(t) doubts = { 0 };
     for (size_t i = 0; i < n; i += SAMPI_W) {
         V(take)(x + i, n - i, 1, &l);
@@ -3111,16 +2997,17 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
         d = (start + p) - start;
         V(f) rest = p - d;
         doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
-        s[0] += d;
+        part[0] += d;
     }
-    *sum += V(hsum)(V(widen_sum)(s));
-    size_t count = V(total)(doubts);
-    V(leave)();
-    return count;
+    V(flush)(part, sums);
+    *sum += V(hsum)(sums[0]);
+    return V(total)(doubts);
 }
 
 #undef V
+#undef SAMPI_FLUSH_AT
 #undef SAMPI_T
+#undef SAMPI_X86
 #endif /* SAMPI_W */
 
 #if defined(SAMPI_ONCE) && !defined(SAMPI_W) && !defined(SAMPI_TWICE)
@@ -3131,40 +3018,42 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-#define SAMPI_KERNELS(isa, name)                                                                                     \
+/* With four lanes libm's expf is as fast, and the shuffles of split would cost what they save; 16 save no more than
+   eight. So two sets are named besides the own one: whose split is used, and whose expf. */
+#define SAMPI_KERNELS(name, isa, split, long)                                                                        \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##isa,          \
-            sampi_expf_##isa, sampi_climb_##isa                                                                      \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##split,        \
+            sampi_expf_##long, sampi_climb_##isa                                                                     \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS(scalar, "scalar"),
+    SAMPI_KERNELS("scalar", scalar, scalar, scalar),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS(generic, "generic"),
+    SAMPI_KERNELS("generic", generic, scalar, scalar),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS(sse2, "sse2"),
+    SAMPI_KERNELS("sse2", sse2, scalar, scalar),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS(avx2, "avx2"),
+    SAMPI_KERNELS("avx2", avx2, avx2, avx2),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS(avx512, "avx512"),
+    SAMPI_KERNELS("avx512", avx512, avx2, avx512),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS(neon, "neon"),
+    SAMPI_KERNELS("neon", neon, scalar, scalar),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS(wasm, "wasm"),
+    SAMPI_KERNELS("wasm", wasm, scalar, scalar),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
 /* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
-static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS(scalar, "none");
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar, scalar);
 
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
@@ -10731,9 +10620,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
     const sampi_sampler *done = plan->whole ? sampi_first_grammar(s) : NULL; /* it is in the row's mask */
     for (int j = 0; j < plan->n_members; j++)
         if (!plan->member[j]->off && plan->member[j] != done) member[n++] = plan->member[j];
-    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P) ||
-                         (known == 0 && member[0]->kind == SAMPI_TOP_P))) /* it leaves the p that it cuts by */
-        known++;
+    while (known < n && (plan->whole || (sampi_traits_of(member[known]->kind)->flags & SAMPI_KEEPS_P))) known++;
     if (known == 0) return SAMPI_DECLINED;
     sampi_save_state(s);
     while (i < known && !row->cur.data && row->token < 0 && !status) {

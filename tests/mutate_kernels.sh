@@ -20,27 +20,27 @@ fast|scalar|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
 fast|scalar|sampi_count_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
-fast|avx2|V(lines)|no look for NaN|s/\*nan |= .*;//
-fast|avx512|V(lines)|lines out of order|s/k >= 4 ? k + 4 : k/k >= 4 ? k + 4 : k ^ 1/
-fast|avx512|V(sweep_add)|an estimate that is off|s/SAMPI_F4/SAMPI_F5/
-fast|sse2|V(sweep_add)|half of the sums lost|s/z\[k % 2\] += p\[k\]/z[0] += k % 2 ? z[1] : p[k]/
-fast|avx2|V(widen_sum)|one sum twice|s/v\[0\] + v\[1\]/v[0] + v[0]/
-fast|avx512|V(moments)|squares of half the lanes|s/square\[k % 2\] = V(fma)/if (k < 2) square[k % 2] = V(fma)/
+fast|avx2|V(both)|no look for NaN|s/\*nan |= .*;//
+fast|avx512|V(fold3)|pairs of lines out of order|s/0, 4, 1, 5/0, 1, 4, 5/
+fast|avx512|V(sweep)|an estimate that is off|s/{ SAMPI_F4/{ SAMPI_F5/
+fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k % 2 ? part[1] : p[k]/
+fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
+fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
 fast|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; k++) count/
 fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
-fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - y, d\[k\], one)/one/
-math|sse2|V(exact)|no look for doubt|s/V(any)((V(m))doubt)/0/
-fast|sse2|V(redo)|half of the logits twice|s/x + SAMPI_W \* k, l\[k\]/x + SAMPI_W * k, l[0]/
+fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
+math|sse2|V(exact)|no look for doubt|s/V(doubtful)(doubt)/0/
+fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
 math|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
-math|avx512|V(sums)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
+math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
 fast|avx2|V(tile)|> instead of >=|s/V(ge)(v\[k\], floor)/V(ge)(floor, v[k])/
 fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
 fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
-fast|avx512|V(widen)|one half twice|s/half ? high/half ? low/
+fast|avx512|V(widen)|one half twice|s/v, 1)/v, 0)/
 fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/
 fast|avx2|V(widen)|one half twice|s/half ? .* : _mm256_cast/half > 1 ? _mm256_extractf128_ps(v, 1) : _mm256_cast/
 fast|sse2|V(narrow)|one half twice|s/_mm_cvtpd_ps(b)/_mm_cvtpd_ps(a)/
@@ -53,35 +53,35 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 fast|avx2|V(split)|no look at ids|s/bad |= .*;//
-fast|avx512|V(behind)|only the ids before are looked at|s/(__m512i)b, (__m512i)a/(__m512i)a, (__m512i)a/
-fast|avx2|V(deal)|logits out of order|s/\* 3 + /* 5 + /
-fast|avx2|V(third)|the lanes beside|s/48 - r/49 - r/
-fast|avx512|V(third)|the lanes beside|s/r + 48/r + 47/
-fast|avx512|V(field)|a vector for another|s/w - SAMPI_W)/w + SAMPI_W)/
+fast|avx2|V(split)|an id is compared with one before the last|s/SHUFFLE(last, id/SHUFFLE(last, last/
+fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
+fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
+fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
+fast|avx2|V(field)|a vector for another|s/p + 16)/p + 8)/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
 batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
 batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
-batch|avx512|V(maxima_as)|the mask's second half is not looked at|s/group \/ 32)/group \/ 64)/
-batch|avx2|V(allowed)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
+batch|avx512|V(maxima)|the mask's second half is not looked at|s/SAMPI_TILE \/ 32)/SAMPI_TILE \/ 64)/
+batch|avx2|V(denied)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
 batch|avx2|V(row)|bf16 by a bit|s/<< 16/<< 15/
-batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
+batch|sse2|V(denied)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
 batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/
 batch|sse2|V(f16)|infinity is a number|s/ + (bias & special)//
 batch|sse2|V(u16)|four elements late|s/_mm_unpacklo_epi16/_mm_unpackhi_epi16/
 batch|neon|V(f16)|as bf16|s/vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))/(V(f))(V(u16)(p) << 16)/
-fast|sse2|V(lines)|a part dropped|s/V(max)(v\[k\], V(max)(a, b))/V(max)(a, b)/
-fast|avx2|V(maxima_as)|the rest is not filled up|s/n - whole, line)/n - whole - (n > whole), line)/
-batch|avx2|V(maxima_as)|the rest with the mask of the start|s/mask + whole \/ 32/mask/
+fast|sse2|V(lines)|half a line dropped|s/if (SAMPI_W == 4) one = .*;//
+fast|avx2|V(maxima)|the rest is not filled up|s/if (!whole) V(pad).*;//
+batch|avx2|V(maxima)|the rest is the start of the row|s/dtype, mask, i, whole/dtype, mask, 0, whole/
 fast|avx512|V(take)|the tail is taken for whole|s/left < (size_t)(SAMPI_W \* count)/left < (size_t)(SAMPI_W * count - 1)/
 fast|sse2|V(pad)|the tail lacks its last element|s/left \* sizeof/(left - 1) * sizeof/
 fast|avx512|V(pad)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
 fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(in\[k\], v\[k\], hi)/V(lt_and)(in[k], lo, v[k])/
 fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
-fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - k))/
-fast|avx512|V(pick)|a row's last line is left out|s/m - whole/0/
+fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
+fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
 fast|avx2|V(mass)|the tail is left out|s/n - i, floor/0, floor/
 fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
 fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
@@ -95,13 +95,20 @@ fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
 fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
-batch|avx512|V(row)|the mask is not moved|s/memcpy(&in, allowed + i \/ 8, 2)/memcpy(\&in, allowed, 2)/
-batch|avx512|V(parts)|half a line twice|s/whole ? j : i + 8/whole ? i : i + 8/
-fast|avx512|V(parts)|half a line twice|s/i + 8 : j)/i + 8 : i)/
-batch|avx2|V(lines)|even elements of bf16 twice|s/both & V(alli)(0xFFFF0000u)/both << 16/
-batch|avx2|V(row)|half of the f64 elements twice|s/x + i + SAMPI_W \/ 2)/x + i)/
+batch|avx512|V(denied)|the mask is not moved|s/ >> (i % 32)//
+batch|avx512|V(part)|half a line twice|s/i + at + 16)/i + at)/
+batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
+batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
+batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
 batch|avx2|V(fetch_as)|the row from its start|s/mask, at + i, at/mask, i, at/
 batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
+fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
+fast|avx2|V(expf)|libm is not asked|s/down, above)/above, down)/
+fast|avx2|V(expf)|the tail lacks its last element|s/n - i, 2, l/n - i - 1, 2, l/
+fast|avx512|V(climb)|nothing is in doubt|s/(rest, -rest)), half/(rest, -rest)), V(all)(INFINITY)/
+fast|avx2|V(climb)|above the most|s/V(ge)(most, l)/V(ge)(l, most)/
+fast|avx2|V(climb)|the tail lacks its last element|s/n - i, 1, /n - i - 1, 1, /
+fast|avx512|V(expf)|no temperature|s/l\[k\] \/ V(all)(t)/l[k]/
 END
 }
 
