@@ -4017,7 +4017,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
-#define sampi_first_grammar(s)          NULL
+#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
