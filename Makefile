@@ -199,9 +199,20 @@ test-schemas: $(B)/schema_files
 	@$(UNPACK_SCHEMAS); \
 	status=0; ./$< $(ARGS) $(B)/schemas.jsonl > $(B)/schema_files.log || status=$$?; tail -n 1 $(B)/schema_files.log; exit $$status
 
-## test-schema-suite: the same with the official test suite of JSON schema (draft 4, from npm)
+## test-schema-suite: the same with the official test suite of JSON schema (draft 4 from npm; 7 and 2020-12 from Debian)
 test-schema-suite: $(B)/schema_files
 	@CC="$(CC)" sh tests/schema_suite.sh ./$< $(B)/suite
+
+## test-schemas-ajv: documents made by random walks under 1,000 schemas of SCHEMAS are valid to ajv (npm) (WALKS=10)
+test-schemas-ajv: $(B)/schema_walks
+	@[ -n "$(SCHEMAS)" ] || { echo "test-schemas-ajv: which ones? SCHEMAS=file.jsonl or .jsonl.gz" >&2; exit 2; }
+	@$(UNPACK_SCHEMAS)
+	@npm install --silent --no-save --ignore-scripts --prefix $(B)/ajv ajv@8.17.1 ajv-formats@3.0.1 ajv-draft-04@1.0.0 > $(B)/ajv.log 2>&1 || { cat $(B)/ajv.log; exit 1; }
+	@./$< 1000 $(or $(WALKS),10) $(B)/schemas.jsonl > $(B)/schema_walks.jsonl
+	@node tests/schema_ajv.mjs $(B)/ajv/node_modules $(B)/schema_walks.jsonl
+
+$(B)/schema_walks: tests/schema_walks.c tests/schema_cases.h tests/source.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
 
 $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
@@ -518,5 +529,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean

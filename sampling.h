@@ -1331,10 +1331,10 @@ SAMPI_STATIC_ASSERT(offsetof(samp_token_data_array, size) == sizeof(void *) &&
 #define SAMP_SELF_INCLUDE "sampling.h"
 #endif
 
-/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than
-   what it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not
-   fast. SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold
-   functions call. */
+/* SAMPI_INLINE: for what a loop over a row is made of: gcc -O2 would call it, and on a GPU a call costs more than what
+   it does. SAMPI_COLD: what runs once for a chain, in rare cases, or leaves its loops to kernels: small, not fast.
+   SAMPI_CALLED: what gcc -O2 would put into each of its callers. SAMPI_HOT: a loop over a row that only cold functions
+   call. */
 #if SAMPI_GNU
 #define SAMPI_INLINE static inline __attribute__((always_inline))
 #define SAMPI_COLD   __attribute__((cold))
@@ -4017,7 +4017,7 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
-#define sampi_first_grammar(s)          NULL
+#define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
@@ -16031,9 +16031,10 @@ static bool sampi_alive(sampi_matcher *m, sampi_node n)
 
 /* ---- states ---- */
 
-/* Note a call, unless it is there; first: those of this state. */
+/* Note a call, unless it is one of the last few; first: those of this state. To have one twice is no mistake. */
 static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
 {
+    if (m->calls.n - first > 16) first = m->calls.n - 16;
     for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
         if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
@@ -17995,7 +17996,8 @@ static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node,
     X(EXCLUSIVE_MAXIMUM, "exclusiveMaximum", NUMBER_OR_BOOL) \
     X(MULTIPLE_OF, "multipleOf", NUMBER) \
     X(DYNAMIC_REF, "$dynamicRef", ANY) X(RECURSIVE_REF, "$recursiveRef", ANY) X(ID, "$id", ANY) X(OLD_ID, "id", ANY) \
-    X(ANCHOR, "$anchor", ANY) X(DYNAMIC_ANCHOR, "$dynamicAnchor", ANY) X(SCHEMA, "$schema", ANY)
+    X(ANCHOR, "$anchor", ANY) X(DYNAMIC_ANCHOR, "$dynamicAnchor", ANY) X(SCHEMA, "$schema", ANY) \
+    X(DEFS, "$defs", ANY) X(DEFINITIONS, "definitions", ANY)
 /* clang-format on */
 typedef enum sampi_schema_key {
 #define SAMPI_SCHEMA_KEY(key, name, value) SAMPI_KEY_##key,
@@ -18248,11 +18250,50 @@ static unsigned sampi_type_of(const sampi_schema *x, int32_t value)
 
 enum { SAMPI_URI = 1024 };
 
+/* Is a node where schemas stand? In a const, an enum or behind a word that is no keyword it only looks like one. */
+static SAMPI_COLD bool sampi_is_schema(const sampi_schema *x, int32_t node)
+{
+    static const sampi_schema_key of_one[] = { SAMPI_KEY_NOT,
+                                               SAMPI_KEY_ALL_OF,
+                                               SAMPI_KEY_ANY_OF,
+                                               SAMPI_KEY_ONE_OF,
+                                               SAMPI_KEY_IF,
+                                               SAMPI_KEY_THEN,
+                                               SAMPI_KEY_ELSE,
+                                               SAMPI_KEY_ADDITIONAL_PROPERTIES,
+                                               SAMPI_KEY_PREFIX_ITEMS,
+                                               SAMPI_KEY_PROPERTY_NAMES,
+                                               SAMPI_KEY_ITEMS,
+                                               SAMPI_KEY_ADDITIONAL_ITEMS,
+                                               SAMPI_KEY_CONTAINS,
+                                               SAMPI_KEY_UNEVALUATED_PROPERTIES,
+                                               SAMPI_KEY_UNEVALUATED_ITEMS };
+    static const sampi_schema_key of_names[] = { SAMPI_KEY_PROPERTIES,   SAMPI_KEY_PATTERN_PROPERTIES,
+                                                 SAMPI_KEY_DEPENDENCIES, SAMPI_KEY_DEPENDENT_SCHEMAS,
+                                                 SAMPI_KEY_DEFINITIONS,  SAMPI_KEY_DEFS };
+    int32_t way[SAMPI_JSON_DEPTH + 1];
+    int n_way = 0;
+    bool many = false; /* what comes next on the way is one of many schemas */
+    for (; sampi_doc(x, node)->parent >= 0; node = sampi_doc(x, node)->parent) way[n_way++] = node;
+    while (n_way-- > 0) {
+        const sampi_json_node *n = sampi_doc(x, way[n_way]);
+        bool one = many, names = false;
+        for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++)
+            one |= n->name >= 0 && n->name == x->key[of_one[i]];
+        for (size_t i = 0; i < sizeof of_names / sizeof *of_names && !many; i++)
+            names |= n->name >= 0 && n->name == x->key[of_names[i]];
+        if (!one && !names) return false;
+        many = !many && (names || n->kind == SAMPI_JSON_ARRAY);
+    }
+    return !many;
+}
+
 /* The $id of a schema (draft 4: id), as a string's number; -1: it has none. */
 static SAMPI_COLD int32_t sampi_schema_id(sampi_schema *x, int32_t schema)
 {
     int32_t node = sampi_keyword(x, schema, x->draft == 4 ? SAMPI_KEY_OLD_ID : SAMPI_KEY_ID);
-    return node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING ? sampi_doc(x, node)->text : -1;
+    bool has = node >= 0 && sampi_doc(x, node)->kind == SAMPI_JSON_STRING && sampi_is_schema(x, schema);
+    return has ? sampi_doc(x, node)->text : -1;
 }
 
 static SAMPI_COLD size_t sampi_uri_end(const char *text, size_t n) /* what is before the # */
@@ -18364,7 +18405,7 @@ static SAMPI_COLD int32_t sampi_schema_anchored(sampi_schema *x, int32_t resourc
             int32_t anchor = sampi_keyword(x, i, keys[k]);
             found = anchor >= 0 && string >= 0 && sampi_doc(x, anchor)->text == string;
         }
-        if (found && sampi_schema_resource(x, i) == resource) return i;
+        if (found && sampi_is_schema(x, i) && sampi_schema_resource(x, i) == resource) return i;
         if (sampi_doc(x, i)->kind == SAMPI_JSON_OBJECT && !sampi_schema_step(x, i)) break;
     }
     return -1;

@@ -383,6 +383,15 @@ static void test_references(void **state)
           "schema#\",\"definitions\":{\"n\":{\"type\":\"integer\"}},\"items\":{\"$ref\":\"#/definitions/"
           "n\",\"minimum\":3}}",
           "[3]\n[2]", "[\"a\"]", NULL },
+        /* what has an $id or $anchor, but where no schema stands, has none; a property may be called like a keyword */
+        { "{\"$defs\":{\"a\":{\"enum\":[{\"$id\":\"http://x.org/n\",\"type\":\"null\"}]},"
+          "\"b\":{\"x\":{\"$id\":\"http://x.org/n\",\"type\":\"null\"}},"
+          "\"c\":{\"properties\":{\"enum\":{\"$id\":\"http://x.org/n\",\"type\":\"integer\"}}}},"
+          "\"items\":{\"$ref\":\"http://x.org/n\"}}",
+          "[3]\n[]", "[null]\n[\"a\"]", NULL },
+        { "{\"$defs\":{\"a\":{\"const\":{\"$anchor\":\"n\",\"type\":\"null\"}},"
+          "\"items\":{\"items\":{\"$anchor\":\"n\",\"type\":\"integer\"}}},\"items\":{\"$ref\":\"#n\"}}",
+          "[3]\n[]", "[null]\n[\"a\"]", NULL },
     };
     check_cases(cases, TEST_COUNT(cases));
 }
