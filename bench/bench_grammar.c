@@ -1,18 +1,19 @@
 /* bench_grammar.c - what a mask of a grammar costs.
  *
- *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [FILE ...]    VOCABULARY: llama3_vocabulary.mjs wrote it
+ *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [FILE ...]      VOCABULARY: by llama3_vocabulary.mjs
  *
- * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs with
- * it, beside the chain alone. --peers: the first rows of a table to which bench_grammar_llama.c and xgrammar.mjs add
- * theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1: the
- * text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with documents (tests/schema_cases.h): for each schema that compiles, masks along its valid
- * documents; and all documents must be judged right, byte by byte and token by token. What fails is listed by reason,
- * with --worst also the schemas whose masks took the longest; the last line is
+ * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
+ * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
+ * add theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1:
+ * the text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with
+ * documents (tests/schema_cases.h): for each schema that compiles, masks along its valid documents; and all documents
+ * must be judged right, byte by byte and token by token. What fails is listed by reason, with --worst also the schemas
+ * whose masks took the longest; the last line is
  *
  *     schemas N compiled N passed N invalid_accepted N mask_us_mean X mask_us_p50 X mask_us_p99 X compile_ms_mean X
  *
- * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the token
- * accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few documents
+ * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the
+ * token accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few documents
  * of any JSON, begin with a new matcher. What is compiled: samp_grammar_init and samp_init_grammar. One core, and the
  * time that its thread ran. Exit 1 if an invalid document was accepted. */
 #define SAMPLING_STATIC
@@ -343,8 +344,8 @@ static void go_on(way *w, int i)
     if (w->kind != ALONE) follow(of_grammar, i);
 }
 
-/* Rows of logits, of which each, with `likely`, has the script's token as its largest: what a model is that writes JSON.
-   Else they know nothing of JSON: inside a string nearly all that they say is allowed, elsewhere nearly nothing. */
+/* Rows of logits, each with the script's token as its largest if `likely`: those of a model that writes JSON. Else
+   they know nothing of JSON: inside a string nearly all that they say is allowed, elsewhere nearly nothing. */
 static void time_sampling(bench_logits kind, bool likely)
 {
     bench_rows rows = bench_make_rows(kind, (size_t)n_vocab, BENCH_ROWS, "tests/data/real_rows.f16");

@@ -4,8 +4,8 @@
  *
  * A mask is llama_sampler_apply of llama_sampler_init_grammar's sampler on an array of all tokens, which is filled
  * before the time is taken. SCRIPT is bench_grammar's. How many masks do not allow as many tokens as it says is told:
- * llama.cpp takes some bytes that are not UTF-8 (tests/parity/grammar.c). Exit 1 if a token of the script is not allowed,
- * 77 if the library can't be used. */
+ * llama.cpp takes some bytes that are not UTF-8 (tests/parity/grammar.c). Exit 1 if a token of the script is not
+ * allowed, 77 if the library can't be used. */
 #include "../tests/json_gbnf.h"
 #include "../tests/parity/grammar_peer.h"
 
@@ -92,6 +92,6 @@ int main(int argc, char **argv)
     qsort(cost, (size_t)n, sizeof *cost, compare);
     printf("%-44s %9.1f %9.1f %9.1f %9.2f\n", "llama.cpp, the same grammar", sum / n, cost[n / 2],
            cost[(int)(0.99 * n)], init_us / 1e3);
-    printf("%-44s %d masks allow another number of tokens, at most %ld more or fewer\n", "", n_different, most_different);
+    printf("%-44s %d masks allow more tokens or fewer, by at most %ld\n", "", n_different, most_different);
     return 0;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # grammar_peers.sh - one table of what masks cost: here, llama.cpp, XGrammar; the same vocabulary and documents.
 #
-#   sh bench/grammar_peers.sh BUILD             after `make bench-grammar` has built BUILD/bench_grammar and its vocabulary
+#   sh bench/grammar_peers.sh BUILD             after make has built BUILD/bench_grammar and BUILD/llama3.bin
 #
 # The peers come from npm, pinned: libllama as for the tests, XGrammar's WebAssembly. The row of one that can't be had
 # says "not there".

@@ -12,7 +12,8 @@ import { resolve } from "node:path";
 
 const [library, vocabulary, directory] = process.argv.slice(2);
 const xgrammar = createRequire(import.meta.url)(resolve(library));
-const script = readFileSync(`${directory}/script.txt`, "utf8").trim().split("\n").map((line) => line.split(" ").map(Number));
+const lines = readFileSync(`${directory}/script.txt`, "utf8").trim().split("\n");
+const script = lines.map((line) => line.split(" ").map(Number));
 
 // Bytes as GPT-2's letters, which its "byte_level" reads.
 const letters = [];
@@ -33,7 +34,7 @@ function row(name, times, init) {
     times.sort((a, b) => a - b);
     const mean = times.reduce((a, b) => a + b, 0) / times.length;
     const at = (share) => times[Math.floor(share * times.length)];
-    console.log(`${name.padEnd(44)} ${number(mean)} ${number(at(0.5))} ${number(at(0.99))} ${init.padStart(9)}`);
+    console.log(name.padEnd(44), number(mean), number(at(0.5)), number(at(0.99)), init.padStart(9));
 }
 
 function allowed(bits) {
@@ -42,29 +43,32 @@ function allowed(bits) {
     return n;
 }
 
-// Masks along the script, whose every token must be allowed.
-async function play(matcher, times, masks) {
+// Masks along the script, whose every token must be allowed. Of a mask the least time of all passes is kept: it is the
+// time that passed, whatever else the machine did.
+async function play(matcher, masks, times) {
     const different = { n: 0, most: 0 };
-    for (const [token, want] of masks) {
+    for (const [i, [token, want]] of masks.entries()) {
         const start = now();
         const bits = await matcher.getNextTokenBitmask();
-        times.push(now() - start);
+        times[i] = Math.min(times[i], now() - start);
         const more = Math.abs(allowed(bits) - want);
         different.n += more > 0;
         different.most = Math.max(different.most, more);
         if (token < 0) matcher.reset();
         else if (!matcher.acceptToken(token)) throw new Error(`XGrammar refuses the token ${token}`);
     }
+    matcher.reset();
     return different;
 }
 
 async function grammar(name, masks, compile) {
-    const times = [], start = now();
+    const times = masks.map(() => Infinity), start = now();
     const matcher = await xgrammar.GrammarMatcher.createGrammarMatcher(await compile());
     const initMs = (now() - start) / 1e3;
-    const different = await play(matcher, times, masks);
+    let different;
+    for (let pass = 0; pass < 3; pass++) different = await play(matcher, masks, times);
     row(name, times, initMs.toFixed(2));
-    console.log(`${"".padEnd(44)} ${different.n} masks allow another number of tokens, at most ${different.most} more or fewer`);
+    console.log(`${"".padEnd(44)} ${different.n} masks allow more tokens or fewer, by at most ${different.most}`);
     return matcher;
 }
 
@@ -85,7 +89,8 @@ async function callCost(matcher) {
 const info = await xgrammar.TokenizerInfo.createTokenizerInfo(pieces, "byte_level", false, pieces.length, [end]);
 const compiler = await xgrammar.GrammarCompiler.createGrammarCompiler(info, false);
 const text = readFileSync(`${directory}/json.gbnf`, "utf8").replace("::= |", '::= "" |'); // so it writes "nothing"
-const few = script.slice(0, 40);
-const matcher = await grammar("XGrammar (WebAssembly), its own for JSON", script, () => compiler.compileBuiltinJSONGrammar());
+const few = script.slice(0, 20);
+const own = () => compiler.compileBuiltinJSONGrammar();
+const matcher = await grammar("XGrammar (WebAssembly), its own for JSON", script, own);
 await callCost(matcher);
 await grammar(`XGrammar, the same grammar, ${few.length} masks`, few, () => compiler.compileGrammar(text, "root"));

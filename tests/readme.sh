@@ -14,7 +14,8 @@ got=$("$dir/quick" | sed 's/ *$//')
 echo "readme: the quick start prints $got"
 
 # The six lines of its grammar. Vocabulary: a token a byte, and 256, the end; each byte is likelier than the one before.
-awk '/^## / { here = $0 == "## Grammar" } /^```c$/ && here { on = 1; next } /^```$/ { on = 0 } on' README.md > "$dir/grammar.h"
+awk '/^## / { here = $0 == "## Grammar" } /^```c$/ && here { on = 1; next } /^```$/ { on = 0 } on' README.md \
+    > "$dir/grammar.h"
 [ "$(wc -l < "$dir/grammar.h")" -eq 6 ] || { echo "readme: the grammar has not six lines" >&2; exit 1; }
 cat > "$dir/grammar.c" << 'END'
 #define SAMPLING_GRAMMAR

@@ -1,5 +1,5 @@
-/* grammar_peer.h - the part of libllama's C API that has to do with grammars and vocabularies, for the comparison and the
- * benchmark of grammars. Of the release that llama_peer.h names. */
+/* grammar_peer.h - the part of libllama's C API that has to do with grammars and vocabularies, for what compares and
+ * what times them. Of the release that llama_peer.h names. */
 #ifndef GRAMMAR_PEER_H
 #define GRAMMAR_PEER_H
 
