@@ -441,7 +441,7 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
-## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm), and sampling with one; beside llama.cpp and XGrammar: PEERS=1; of JSON schemas: SCHEMAS=file.jsonl.gz
+## bench-grammar: what a mask of a grammar costs (Llama 3's vocabulary, npm), and sampling with it; PEERS=1: beside llama.cpp and XGrammar; SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
 	@$(if $(PEERS),CC="$(CC)" sh bench/grammar_peers.sh $(B) && echo;) \
 	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)

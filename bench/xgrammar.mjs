@@ -43,8 +43,8 @@ function allowed(bits) {
     return n;
 }
 
-// Masks along the script, whose every token must be allowed. Of a mask the least time of all passes is kept: it is the
-// time that passed, whatever else the machine did.
+// Masks along the script, whose every token must be allowed. Of a mask the least time of all passes is kept, for it
+// is the time that passed on the clock, whatever else the machine did.
 async function play(matcher, masks, times) {
     const different = { n: 0, most: 0 };
     for (const [i, [token, want]] of masks.entries()) {
