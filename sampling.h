@@ -11188,6 +11188,8 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     row->token = -1;
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
+    else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
+        status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
     errno = before;
