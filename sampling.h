@@ -13465,7 +13465,18 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
-   while a text is read is known again, and what was computed for it is there. */
+   while a text is read is known again, and what was computed for it is there.
+
+   The idea: what may still come is a grammar itself. At first it is the whole one; behind a byte it is what that one
+   has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
+
+   The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
+   read, its mask when one is first asked for; all of it stays for whatever text comes there again. When the matcher
+   has grown to its limit, all are forgotten at once, but for those that the text stands in.
+
+   Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
+   changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
+   its own. So nothing here needs a lock. */
 #ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* ---- the tree ----
@@ -15768,7 +15779,8 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
 
 /* ---- derivatives: what may follow a byte ----
    Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. */
+   the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
+   the reader of schemas uses it too (sampi_schema_matches). */
 
 static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
 static void sampi_work_push(sampi_matcher *m, sampi_node n)

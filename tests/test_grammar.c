@@ -565,8 +565,8 @@ static void test_saved(void **state)
 
 enum { N_DRAFT = 5 };
 
-/* A draft of which `right` tokens are what the chain draws, want [N_DRAFT + 1]; the next one is not, and may be one that
-   the grammar refuses, and what follows is anything. */
+/* A draft of which `right` tokens are what the chain draws, want [N_DRAFT + 1]; the next one is not, and may be one
+   that the grammar refuses, and what follows is anything. */
 static void make_draft(source *rng, const samp_sampler *chain, const float *logits, int32_t right, samp_token *draft,
                        samp_token *want)
 {
@@ -581,8 +581,8 @@ static void make_draft(source *rng, const samp_sampler *chain, const float *logi
     samp_free(ahead);
 }
 
-/* What stands in a draft behind its first wrong token is taken back in every sampler, the grammar too: the chain is as if
-   it had drawn the others one by one. */
+/* What stands in a draft behind its first wrong token is taken back in every sampler, the grammar too: the chain is as
+   if it had drawn the others one by one. */
 static void test_verify(void **state)
 {
     (void)state;

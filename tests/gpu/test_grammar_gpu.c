@@ -115,8 +115,8 @@ static size_t state_of(const samp_sampler *s, char *bytes, size_t room)
     return size;
 }
 
-/* What the definition draws from a row, accepted; the bits that are not set are masked. A token that a grammar's trigger
-   is in, but not what the grammar allows behind it, is an error, and the chain as before. */
+/* What the definition draws from a row, accepted; the bits that are not set are masked. A token that a grammar's
+   trigger is in, but not what the grammar allows behind it, is an error, and the chain as before. */
 static samp_token by_steps(samp_sampler *s, const float *logits, const uint32_t *bits)
 {
     static samp_token_data data[N_VOCAB];
