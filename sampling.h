@@ -8080,6 +8080,7 @@ static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, 
     row->n = n;
     row->r = 1.0f;
     row->divided = false;
+    row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
 }
