@@ -360,7 +360,7 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	 ./$(GPU)/cuda_interop
 
 ## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
-test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed
+test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran
 
 # make ci plays 2000 cases
 test-gpu-full: $(GPU)/host $(GPU)/host_short
@@ -380,6 +380,14 @@ $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
+
+# with grammars, which no kernel knows: a program of its own, so that the others need not be compiled with them
+$(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/json_gbnf.h tests/test.h $(GPU_DEPS) | $(GPU)
+	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
+$(GPU)/grammar.ran: $(GPU)/grammar
+	@./$< > $(GPU)/grammar.log 2>&1 || { cat $(GPU)/grammar.log; exit 1; }
+	@echo "== test_grammar_gpu: $$(sed -n 's/^\[==========\] //p' $(GPU)/grammar.log | tail -n 1)"
+	@touch $@
 
 ## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
