@@ -110,7 +110,7 @@ test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 test-demo: tests/demo.sh $(B)/tales
 	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the README's quick start compiles and prints what it says
+## test-readme: the code of the README: its quick start prints what it says, its grammar says what its schema allows
 test-readme: tests/readme.sh README.md sampling.h | $(B)
 	@CC="$(CC)" sh tests/readme.sh $(B)/readme
 
@@ -291,7 +291,7 @@ parity-grammar-small: $(B)/parity_grammar
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && \
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
-$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
@@ -456,11 +456,12 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
-## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm); of JSON schemas: SCHEMAS=file.jsonl.gz
+## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm), and sampling with one; beside llama.cpp and XGrammar: PEERS=1; of JSON schemas: SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
-	@$(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
+	@$(if $(PEERS),CC="$(CC)" sh bench/grammar_peers.sh $(B) && echo;) \
+	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
-$(B)/bench_grammar: bench/bench_grammar.c tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/bench_grammar.c bench/bench.h tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
 $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)
