@@ -160,7 +160,7 @@ static const samp_vocab_index *schema_byte_index(void)
 }
 
 /* Is the text in the grammar, byte by byte? 1, 0 or a status. */
-static int schema_accepts(const samp_grammar *g, const char *text, size_t n)
+static inline int schema_accepts(const samp_grammar *g, const char *text, size_t n)
 {
     samp_sampler *s = samp_init_grammar(schema_byte_index(), g);
     int status = SAMP_OK;
