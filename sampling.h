@@ -2567,7 +2567,7 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, si
    and so does what would else take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || SAMPI_FUSED;
+    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 ? SAMPI_FUSED : SAMPI_W == 8);
     V(f) max = V(all)(-INFINITY);
     V(m) nan = V(unord)(max, max);
     float room[SAMPI_TILE];
@@ -2582,9 +2582,9 @@ SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *
             V(lines)(at, SAMP_F32, mask + i / 32, 1, line, &max, &nan);
         } else if (kind == 2 && dtype == SAMP_BF16) {
             V(lines)(at, SAMP_BF16, NULL, tiles, line, &max, &nan);
-        } else if (kind == 2 && dtype == SAMP_F16 && direct) {
+        } else if (kind == 2 && dtype == SAMP_F16 && SAMPI_FUSED) {
             V(lines)(at, SAMP_F16, NULL, tiles, line, &max, &nan);
-        } else if (kind == 2 && dtype == SAMP_F64 && direct) {
+        } else if (kind == 2 && dtype == SAMP_F64 && SAMPI_W == 8) {
             V(lines)(at, SAMP_F64, NULL, tiles, line, &max, &nan);
         } else {
             if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
