@@ -1928,8 +1928,7 @@ typedef struct sampi_kernels {
 
 #define SAMPI_TILE    256
 #define SAMPI_LINE    16
-#define SAMPI_AHEAD   1024     /* bytes to prefetch ahead, */
-#define SAMPI_FAR     4096     /* and in the first pass over a row: a page */
+#define SAMPI_AHEAD   1024     /* bytes to prefetch ahead */
 #define SAMPI_LEAST_D (-86.0f) /* sweep takes l - max below this as this: e^-86 is still a normal float */
 
 /* 2^f for f in [-1/2, 1/2] in float, for sweep: relative error of the polynomial below 1e-7. */
@@ -2018,11 +2017,9 @@ static size_t sampi_collect_scalar(const float *x, const int32_t *id, int32_t ba
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
-        float v = x[i];
-        int32_t token = id ? id[i] : base + (int32_t)i;
-        x_out[kept] = v;
-        id_out[kept] = token;
-        kept += v >= floor && v < below;
+        x_out[kept] = x[i];
+        id_out[kept] = id ? id[i] : base + (int32_t)i;
+        kept += x_out[kept] >= floor && x_out[kept] < below;
     }
     return kept;
 }
@@ -2174,7 +2171,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
      tally total          a count: with those that it holds for, as a number; { 0 } is that of nothing
-     widen narrow         a half as doubles; two halves as floats
+     widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
                           what sra, the shift of a negative number (even: the product of every other lane), is for
@@ -2182,7 +2179,7 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      stay                 a product that is not to be fused with the sum behind it
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
-                          and denied are for that)
+                          and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
@@ -2232,8 +2229,13 @@ SAMPI_OP V(i) V(alli)(uint32_t x) { return x - SAMPI_VECTOR(V(i), 0); }
 SAMPI_OP V(d) V(alld)(double x) { return x - SAMPI_VECTOR(V(d), 0); }
 SAMPI_OP V(q) V(allq)(uint64_t x) { return x - SAMPI_VECTOR(V(q), 0); }
 
+SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(near) *)p; }
+SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(near) *)p; }
+SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
+SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
+SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
+SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(stay)(V(f) v) { SAMPI_OPAQUE(v); return v; }
-SAMPI_OP void V(ahead)(const void *x, size_t bytes) { __builtin_prefetch((const void *)((uintptr_t)x + bytes)); }
 #if SAMPI_W == 4
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return (V(f))(((V(m))a & m) | ((V(m))b & ~m)); }
 #endif
@@ -2267,9 +2269,8 @@ SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
-SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i) { return (V(m))~(mask[i / 32] >> (i % 32)); }
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
-SAMPI_OP bool V(doubtful)(V(q) m) { return (void)m, false; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
@@ -2303,11 +2304,13 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
+    { return (V(m))((V(i))_mm256_set1_epi8(((const char *)mask)[i / 8]) << (7 - V(loadi)(SAMPI_STEP))); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
-SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
+SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
-    __m128i in = half ? _mm256_extracti128_si256((__m256i)m, 1) : _mm256_castsi256_si128((__m256i)m);
-    return sum + (v & (V(q))_mm256_cvtepi32_epi64(in));
+    V(m) low = SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3), high = SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
+    return (V(q))(half ? high : low);
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
@@ -2393,8 +2396,10 @@ SAMPI_OP V(f) V(fold1)(V(f) a, V(f) b)
 SAMPI_OP V(f) V(fold2)(V(f) a, V(f) b)
     { return V(max)(SAMPI_SHUFFLE(a, b, 0, 1, 4, 5), SAMPI_SHUFFLE(a, b, 2, 3, 6, 7)); }
 #endif
-SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
-    { return sum + (v & (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1))); }
+SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
+    { return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) != 0); }
+SAMPI_OP V(q) V(spread)(V(m) m, int half)
+    { return (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1)); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2427,22 +2432,7 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 #endif
 #endif
 
-/* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
-#if SAMPI_W < 16
-SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
-SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
-SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
-SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
-SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
-SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(any)((V(m))m), 0); }
-#endif
 /* ---- for every set ---- */
-SAMPI_OP V(f) V(load)(const float *p) { return (V(f))*(const V(near) *)p; }
-SAMPI_OP V(i) V(loadi)(const int32_t *p) { return (V(i))*(const V(near) *)p; }
-SAMPI_OP V(d) V(loadd)(const double *p) { return (V(d))*(const V(near) *)p; }
-SAMPI_OP V(q) V(loadq)(const uint64_t *p) { return (V(q))*(const V(near) *)p; }
-SAMPI_OP void V(store)(float *p, V(f) v) { *(V(near) *)p = (V(near))v; }
-SAMPI_OP void V(storeq)(uint64_t *p, V(q) v) { *(V(near) *)p = (V(near))v; }
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
@@ -2452,6 +2442,7 @@ SAMPI_OP uint64_t V(hsumq)(V(q) v)
     SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
     return sum;
 }
+SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v)
 {
     double sum = v[0];
@@ -2464,14 +2455,6 @@ SAMPI_OP float V(hmax)(V(f) v)
     for (int k = 1; k < SAMPI_W; k++) max = v[k] > max || v[k] != v[k] ? v[k] : max; /* a NaN stays */
     return max;
 }
-#if SAMPI_W < 16
-SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
-SAMPI_OP V(m) V(denied)(const uint32_t *mask, size_t i)
-{
-    uint32_t in = SAMPI_W == 8 ? ((const uint8_t *)mask)[i / 8] : mask[i / 32] >> (i % 32);
-    return (V(m))((V(alli)(in) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) == 0);
-}
-#endif
 SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i)
 {
     const uint16_t *half = (const uint16_t *)x + i;
@@ -2485,9 +2468,18 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
         v = V(narrow)(V(loadd)(wide), V(loadd)(wide + SAMPI_W / 2));
     else
         v = V(load)((const float *)x + i);
-    return mask ? V(select)(V(denied)(mask, i), V(all)(-INFINITY), v) : v;
+    return mask ? V(select)(V(allowed)(mask, i), v, V(all)(-INFINITY)) : v;
 }
+
+/* ---- where a comparison gives a vector: all lanes 0 or -1 ---- */
 #if SAMPI_W < 16
+SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
+SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
+SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
+SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v) { return sum + (v & V(spread)(m, half)); }
+SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
+SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
     { return V(row)(x, dtype, mask, i + at); }
 #endif
@@ -2514,6 +2506,12 @@ SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
     float room[4 * SAMPI_W];
     if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room, 4 * SAMPI_W);
     SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
+}
+
+/* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
+SAMPI_OP void V(ahead)(const float *x)
+{
+    for (size_t k = 0; k < 16 * SAMPI_W; k += 64) __builtin_prefetch((const void *)((uintptr_t)x + SAMPI_AHEAD + k));
 }
 
 SAMPI_OP size_t V(fetch_as)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t at, size_t n, float *out)
@@ -2544,11 +2542,12 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
     return V(max)(a, b);
 }
 
-/* line [16] = the maxima of a tile's lines, SAMPI_W of them at a time. */
-SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, float *line, V(f) * max, V(m) * nan)
+/* line [16 * tiles] = the maxima of their lines, SAMPI_W of them at a time. */
+SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
+                       V(m) * nan)
 {
     enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
-    for (const float *end = line + SAMPI_TILE / SAMPI_LINE; line < end; line += SAMPI_W) {
+    for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { *max, *max, *max, *max };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
@@ -2560,38 +2559,38 @@ SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, fl
         V(store)(line, v[0]);
         *max = V(max)(*max, v[0]);
         x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
-        if (mask) mask += rows * row / 32;
+        mask = mask ? mask + rows * row / 32 : NULL;
     }
 }
 
-/* Tiles without a token are left out, and what is not a whole tile of floats becomes one first, but where that would
-   take longer. */
+/* Tiles without a token are left out. What has a mask, or an end, becomes floats first where it is not that already,
+   and so does what would else take longer. */
 SAMPI_T static float V(maxima)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t n, float *line)
 {
-    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 && SAMPI_FUSED);
+    const bool direct = dtype == SAMP_F32 || dtype == SAMP_BF16 || (dtype == SAMP_F16 ? SAMPI_FUSED : SAMPI_W == 8);
     V(f) max = V(all)(-INFINITY);
     V(m) nan = V(unord)(max, max);
     float room[SAMPI_TILE];
-    for (size_t i = 0; i < n; i += SAMPI_TILE, line += SAMPI_TILE / SAMPI_LINE) {
+    for (size_t i = 0, tiles; i < n; i += tiles * SAMPI_TILE, line += tiles * SAMPI_LINE) {
         const void *at = (const char *)x + i * SAMPI_SIZE_OF(dtype);
-        const uint32_t *bits = mask ? mask + i / 32 : NULL;
-        bool whole = n - i >= SAMPI_TILE;
-        int kind = !whole ? 1 : mask ? sampi_mask_kind(bits, SAMPI_TILE / 32) : 2;
-        if (kind == 2 && dtype == SAMP_BF16) {
-            V(lines)(at, SAMP_BF16, NULL, line, &max, &nan);
-        } else if (kind == 2 && dtype == SAMP_F16 && direct) {
-            V(lines)(at, SAMP_F16, NULL, line, &max, &nan);
-        } else if (kind == 1 && dtype == SAMP_F32 && whole) {
-            V(lines)(at, SAMP_F32, bits, line, &max, &nan);
-        } else if (kind == 0) {
+        size_t whole = (n - i) / SAMPI_TILE;
+        int kind = !whole ? 3 : mask ? sampi_mask_kind(mask + i / 32, SAMPI_TILE / 32) : 2;
+        tiles = kind == 2 && direct && !mask ? whole : 1;
+        if (kind == 0) {
             for (int k = 0; k < SAMPI_LINE; k += SAMPI_W) V(store)(line + k, V(all)(-INFINITY));
+        } else if (kind == 1 && dtype == SAMP_F32) {
+            V(lines)(at, SAMP_F32, mask + i / 32, 1, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_BF16) {
+            V(lines)(at, SAMP_BF16, NULL, tiles, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_F16 && SAMPI_FUSED) {
+            V(lines)(at, SAMP_F16, NULL, tiles, line, &max, &nan);
+        } else if (kind == 2 && dtype == SAMP_F64 && SAMPI_W == 8) {
+            V(lines)(at, SAMP_F64, NULL, tiles, line, &max, &nan);
         } else {
-            if (kind == 1 || !direct) {
-                if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
-                V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room);
-                at = room;
-            }
-            V(lines)(at, SAMP_F32, NULL, line, &max, &nan);
+            if (!whole) V(pad)(room, 0, room, SAMPI_TILE);
+            if (kind != 2 || dtype != SAMP_F32)
+                V(fetch)(x, dtype, mask, i, whole ? SAMPI_TILE : n - i, room), at = room;
+            V(lines)(at, SAMP_F32, NULL, tiles, line, &max, &nan);
         }
     }
     return V(any)(nan) ? NAN : V(hmax)(max);
@@ -2630,7 +2629,7 @@ SAMPI_T static void V(sweep)(const float *x, size_t n, float r, float max, doubl
     V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, l);
-        SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+        V(ahead)(x + i);
         SAMPI_FOUR l[k] = V(stay)(l[k] * vr);
         V(near_exps)(l, vmax, 4, d, p);
         SAMPI_FOUR part[k % 2] += p[k];
@@ -2708,7 +2707,7 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
     size_t kept = 0;
     for (size_t h = 0; h < m; h++) {
         size_t i = (size_t)line[h] * SAMPI_LINE;
-        V(ahead)(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE, 0);
+        __builtin_prefetch(x + (size_t)line[h + 8 < m ? h + 8 : h] * SAMPI_LINE);
         V(take)(x + i, n - i, parts, v);
         SAMPI_UNROLL_4 for (int k = 0; k < parts; k++, i += SAMPI_W)
             kept += V(pack)(v[k], step + V(alli)((uint32_t)i), V(ge)(v[k], lo), x_out + kept, id_out + kept);
@@ -2825,15 +2824,12 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
 SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    const size_t half = SAMPI_W / 2;
-    V(q) sum = V(allq)(0);
+    V(q) sum[2] = { V(allq)(0), V(allq)(0) };
     size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W) {
-        V(m) in = V(ge)(V(load)(x + i), lo);
-        sum = V(add_where)(sum, in, 0, V(loadq)(w + i));
-        sum = V(add_where)(sum, in, 1, V(loadq)(w + i + half));
-    }
-    return V(hsumq)(sum) + sampi_mass_scalar(x + i, w + i, n - i, floor);
+    for (; i + SAMPI_W <= n; i += SAMPI_W)
+        for (int k = 0; k < 2; k++)
+            sum[k] = V(add_where)(sum[k], V(ge)(V(load)(x + i), lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
+    return V(hsumq)(sum[0] + sum[1]) + sampi_mass_scalar(x + i, w + i, n - i, floor);
 }
 
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
@@ -2875,7 +2871,7 @@ SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor
     V(f) v[4], t[4];
     for (size_t i = 0; i < SAMPI_TILE; i += 4 * SAMPI_W) {
         SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
-        SAMPI_FOUR V(ahead)(x + i + SAMPI_W * k, SAMPI_AHEAD);
+        V(ahead)(x + i);
         SAMPI_FOUR t[k] = V(stay)(v[k] * r);
         SAMPI_FOUR t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
         SAMPI_FOUR i4[k] = V(trunc)(t[k]);

@@ -13,7 +13,7 @@ qemu=${QEMU:-qemu-aarch64}
 flags="-O1 -std=c11 -w -D_DEFAULT_SOURCE"
 
 # test | instruction set, none for what all share | function | what is wrong with it | sed's s command, within that function only: for an
-# operation of the vocabulary, in that set's part of it if it has the operation, else where it is shared
+# operation of the vocabulary, in that set's part of it if it has the operation, else in that of four lanes, else where it is shared
 list() {
     cat <<'END'
 fast|scalar|sampi_maxima_scalar|no look for NaN|s/nan |= v\[j\] != v\[j\];//
@@ -22,7 +22,7 @@ fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
 fast|avx2|V(both)|no look for NaN|s/\*nan |= .*;//
 fast|avx512|V(fold3)|pairs of lines out of order|s/0, 4, 1, 5/0, 1, 4, 5/
-fast|avx512|V(sweep)|an estimate that is off|s/{ SAMPI_F4/{ SAMPI_F5/
+fast|avx512|V(near_exps)|an estimate that is off|s/{ SAMPI_F4/{ SAMPI_F5/
 fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k % 2 ? part[1] : p[k]/
 fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
@@ -64,9 +64,9 @@ batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= 
 batch||sampi_mask_kind|one set bit in a tile is not seen|s/any |= two;/any |= i ? 0 : two;/
 batch|scalar|sampi_maxima_scalar|a line without its last element|s/j < len/j + 1 < len/
 batch|avx512|V(maxima)|the mask's second half is not looked at|s/SAMPI_TILE \/ 32)/SAMPI_TILE \/ 64)/
-batch|avx2|V(denied)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
+batch|avx2|V(allowed)|the mask's bytes are not moved|s/mask)\[i \/ 8\]/mask)[i \/ 32 * 4]/
 batch|avx2|V(row)|bf16 by a bit|s/<< 16/<< 15/
-batch|sse2|V(denied)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
+batch|sse2|V(allowed)|the mask's bits are not moved|s/mask\[i \/ 32\] >> (i % 32)/mask[i \/ 32]/
 batch|sse2|V(f16)|no subnormals|s/(tiny & small)/(bias \& small)/
 batch|sse2|V(f16)|infinity is a number|s/ + (bias & special)//
 batch|sse2|V(u16)|four elements late|s/_mm_unpacklo_epi16/_mm_unpackhi_epi16/
@@ -83,10 +83,10 @@ fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
 fast|avx2|V(mass)|the tail is left out|s/n - i, floor/0, floor/
-fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, w\[k\])/0, w[k])/
+fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
 fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
 fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, room/
-fast|avx512|V(sra)|no shift|s/(__m512i)n)/(__m512i)(n >> 1))/
+fast|avx512|V(sra)|no shift|s/(V(raw))n)/(V(raw))(n >> 1))/
 fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
 fast|sse2|V(sra)|a power too large|s/V(alli)(158)/V(alli)(159)/
 fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
@@ -95,12 +95,12 @@ fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
 fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
-batch|avx512|V(denied)|the mask is not moved|s/ >> (i % 32)//
+batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
 batch|avx512|V(part)|half a line twice|s/i + at + 16)/i + at)/
 batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
 batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
 batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
-batch|avx2|V(fetch_as)|the row from its start|s/mask, at + i, at/mask, i, at/
+batch|avx2|V(fetch_as)|the row from its start|s/V(row)(x, dtype, mask, at + i)/V(row)(x, dtype, mask, i)/
 batch|sse2|V(fetch_as)|the tail from the start of the row|s/mask, at + i);/mask, i);/
 fast|avx512|V(expf)|nothing is in doubt|s/1.0 + SAMPI_EXPF_DOUBT/1.0 - SAMPI_EXPF_DOUBT/
 fast|avx2|V(expf)|libm is not asked|s/down, above)/above, down)/
@@ -152,7 +152,8 @@ run() {
 change_function() {
     awk -v isa="$1" -v name="$2" '
         /^#(if|elif|else).*\/\* (avx512|avx2|sse2|neon|wasm|generic) \*\/$/ { part = $(NF - 1) }
-        /^\/\* ---- vectors of four/ { part = "" }
+        /^\/\* ---- vectors of four/ { part = "four" }
+        /^\/\* ---- for every set/ { part = "" }
         { line[NR] = $0; from[NR] = part }
         /^[A-Za-z]/ && !/;$/ {
             head = $0
@@ -160,9 +161,10 @@ change_function() {
             if (!index(head, " " name "(") && !index(head, "*" name "(")) next
             if (from[NR] == "" && !shared) shared = NR
             if (from[NR] == isa && !own) own = NR
+            if (from[NR] == "four" && isa !~ /^avx/ && !four) four = NR
         }
         END {
-            first = own ? own : shared
+            first = own ? own : four ? four : shared
             last = first
             if (line[first] !~ /[}]$/) while (++last < NR && line[last] !~ /^( *[{].*)?[}]$/);
             print first "," last
