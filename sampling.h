@@ -10635,7 +10635,7 @@ static SAMPI_COLD int sampi_draw_llama(const sampi_job *job, const sampi_plan *p
         s->perf.n_steps++;
         status = SAMP_OK;
     }
-    errno = before;                                                       /* libm's functions set it on underflow */
+    errno = before; /* libm's functions set it on underflow */
     if (!plan->whole && (status || sampi_check(&row->cur))) return SAMPI_DECLINED;
     for (size_t j = 0; !plan->whole && j < row->cur.size; j++) /* +0 here may be -0 there */
         if (row->cur.data[j].logit == 0.0f) return SAMPI_DECLINED;
@@ -15614,12 +15614,14 @@ typedef struct sampi_lex {
     int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
-/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
+/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
+   member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
     bool negated;
     sampi_node then;
+    int32_t member;
 } sampi_call;
 
 typedef struct sampi_frame {
@@ -15627,7 +15629,7 @@ typedef struct sampi_frame {
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
-    int32_t frame, next;
+    int32_t member, frame, next; /* member: as in a call */
 } sampi_edge;
 typedef struct sampi_item {
     int32_t state, frame;
@@ -15853,43 +15855,69 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
-/* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
-   all that must still come. */
-static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
+/* A list before a member, as its node has it. */
+typedef struct sampi_opening {
+    sampi_list list;
+    const sampi_member *member; /* [list.n], until the tree grows */
+    sampi_node seen;
+    int32_t count;         /* members that there were */
+    int32_t missing, left; /* of those that were not: how many must come, how many may */
+} sampi_opening;
+
+static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
-    sampi_tree *t = &m->tree;
-    const sampi_expr e = *sampi_at(t, n);
-    const sampi_list list = *((const sampi_list *)t->lists.data + e.a);
-    int32_t first = m->work.n, count = e.c / 2, missing = 0, left = 0;
-    if (e.c > 0 && !(e.c & 1)) { /* behind a member */
-        sampi_node more = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1));
-        if (count >= list.most || sampi_list_open(m, more) == SAMPI_NEVER) more = SAMPI_NEVER;
-        sampi_node rest = sampi_join(m, list.separator, more);
-        return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
+    sampi_opening p;
+    p.list = *((const sampi_list *)t->lists.data + e->a);
+    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.seen = e->b;
+    p.count = e->c / 2;
+    p.missing = p.left = 0;
+    for (int32_t i = 0; i < p.list.n; i++) {
+        bool was = sampi_has_seen(t, p.seen, i);
+        p.missing += !was && p.member[i].required;
+        p.left += !was;
     }
-    if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
-    for (int32_t i = 0; i < list.n; i++) {
-        bool was = sampi_has_seen(t, e.b, i);
-        missing += !was && member[i].required;
-        left += !was;
-    }
-    /* members are counted up to where the number no longer matters */
-    int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
-    int32_t after = 2 * (count < most ? count + 1 : most);
-    int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
-        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
-        if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
-        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
-        sampi_work_push(m, sampi_join(m, member[i].node, then));
-    }
-    if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
-        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, after));
-        sampi_work_push(m, sampi_join(m, list.other, then));
-    }
-    return sampi_unite(m, first);
+    return p;
+}
+
+/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
+   for all that must still come; or NEVER. */
+static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+{
+    const int64_t room = (int64_t)p->list.most - p->count - 1;
+    if (room < 0) return SAMPI_NEVER;
+    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    return p->member[i].node;
+}
+
+/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
+   member. */
+static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
+        if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join(m, p.list.separator,
+                              sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+    return SAMPI_NEVER;
+}
+
+/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no longer
+   matters. */
+static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
+{
+    const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_at(&m->tree, then), e = alone ? seq : *sampi_at(&m->tree, seq.a);
+    const sampi_list list = *((const sampi_list *)m->tree.lists.data + e.a);
+    int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
+    sampi_node seen = i < list.n ? sampi_seen_with(m, e.b, list.n, i) : e.b;
+    sampi_node behind = sampi_sound(
+        m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
+    return alone ? behind : sampi_join(m, behind, seq.b);
 }
 
 /* What is left of a repetition after one of its turns. */
@@ -15947,7 +15975,7 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
                 sampi_offer(
                     m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
                 return;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
             default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
     }
@@ -16037,12 +16065,29 @@ static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
     if (m->calls.n - first > 16) first = m->calls.n - 16;
     for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
-        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
+            c->member == call.member)
             return;
     }
     if (!sampi_alive(m, call.then)) return;
     sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
     if (room) *room = call;
+}
+
+/* The calls of a list's members, with `then` behind it. */
+static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    then = sampi_join(m, n, then);
+    if (!sampi_alive(m, then)) return;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
+        sampi_node one = sampi_opening_takes(&m->tree, &p, i);
+        if (one == SAMPI_NEVER) continue;
+        sampi_call call = { sampi_at(&m->tree, one)->a, -1, false, then, i }, *room;
+        room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+        if (room) *room = call;
+    }
 }
 
 /* All that may be called at the beginning of n, with `then` behind n. */
@@ -16051,7 +16096,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, samp
     while (sampi_step(m)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        sampi_call call = { -1, -1, false, then };
+        sampi_call call = { -1, -1, false, then, -1 };
         if (!(e.known & SAMPI_KNOWN_CALLS)) return;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -16082,7 +16127,13 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, samp
                 then = sampi_join(m, sampi_repeat_rest(m, &e), then);
                 n = e.a;
                 continue;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            case SAMPI_NODE_MEMBERS:
+                if (e.c == 0 || (e.c & 1)) {
+                    sampi_find_members(m, n, then);
+                    return;
+                }
+                n = sampi_list_more(m, n);
+                continue;
             default: return;
         }
     }
@@ -16150,10 +16201,11 @@ static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 }
 
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
-static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t frame)
+static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
-    int32_t state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body), f = m->rule_frame[rule];
-    if (then == SAMPI_EMPTY) {
+    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+    int32_t f = m->rule_frame[rule];
+    if (call.then == SAMPI_EMPTY) {
         sampi_add_item(m, state, frame);
         return;
     }
@@ -16166,10 +16218,13 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
         sampi_add_item(m, state, f);
     }
     for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
-        if (sampi_edge_at(m, e)->then == then && sampi_edge_at(m, e)->frame == frame) return;
+        if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
+            sampi_edge_at(m, e)->frame == frame)
+            return;
     sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
     if (!edge) return;
-    edge->then = then;
+    edge->then = call.then;
+    edge->member = call.member;
     edge->frame = frame;
     edge->next = sampi_frame_at(m, f)->edge;
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
@@ -16178,8 +16233,11 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
 /* A frame is done: those who wait for it go on. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
-        sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next) {
+        const sampi_edge edge = *sampi_edge_at(m, e);
+        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(m, edge.then, edge.member);
+        sampi_add_item(m, sampi_state_of(m, then), edge.frame);
+    }
 }
 
 /* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
@@ -16195,7 +16253,7 @@ static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
         }
         for (int32_t c = 0; enter && c < s.n_calls; c++) {
             sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
-            if (call.rule >= 0) sampi_enter(m, call.rule, call.then, item.frame);
+            if (call.rule >= 0) sampi_enter(m, call, item.frame);
         }
     }
 }
