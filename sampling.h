@@ -18731,17 +18731,51 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The whole numbers (no sign) that end in the digits w [n], and then in so many zeros. A number may be shorter than
-   that: as if zeros led it. */
-static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n, int32_t zeros)
+/* n digits, a multiple of m if `rest` stands before them: nodes[] has this of one digit less for each rest of m,
+   and then of n. */
+static SAMPI_COLD void sampi_schema_rests(const sampi_schema *x, sampi_node *nodes, sampi_node *more, int32_t m,
+                                          int32_t power)
+{
+    sampi_tree *t = x->tree;
+    for (int32_t rest = 0; rest < m; rest++) {
+        sampi_node node = SAMPI_NEVER;
+        for (int32_t d = 9; d >= 0; d--) {
+            sampi_node less = nodes[(rest + d * power) % m];
+            if (less == SAMPI_NEVER) continue;
+            node = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, '0' + d, '0' + d, 1, 1), less), node);
+        }
+        more[rest] = node;
+    }
+    memcpy(nodes, more, (size_t)m * sizeof *nodes);
+}
+
+/* The whole multiples (no sign) of m * 10^zeros, where m divides 10^k: what ends in k digits that are one of m, or is
+   shorter. */
+static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x, int32_t m, int32_t k, int32_t zeros)
+{
+    sampi_tree *t = x->tree;
+    sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
+    if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
+    for (int32_t rest = 0; rest < m; rest++) nodes[rest] = rest ? SAMPI_NEVER : SAMPI_EMPTY;
+    for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
+        sampi_schema_rests(x, nodes, nodes + m, m, power);
+        all = sampi_tree_alt(t, nodes[0], all);
+    }
+    all = sampi_tree_alt(t, all, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 0, -1), nodes[0]));
+    SAMP_FREE(nodes);
+    all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', zeros, zeros));
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
+}
+
+/* The whole numbers (no sign) that end in the digits w [n]. A number may be shorter than that: as if zeros led it. */
+static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n)
 {
     sampi_tree *t = x->tree;
     int32_t lead = 0;
     while (lead < n && w[lead] == '0') lead++;
-    sampi_node end = sampi_schema_digits(t, '0', '0', zeros, zeros), any = sampi_schema_digits(t, '0', '9', 0, -1);
-    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, w, (size_t)n), end));
-    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1)
-                                 : sampi_tree_seq(t, sampi_tree_text(t, w + lead, (size_t)(n - lead)), end);
+    sampi_node any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_text(t, w, (size_t)n));
+    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1) : sampi_tree_text(t, w + lead, (size_t)(n - lead));
     return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
 }
 
@@ -18774,10 +18808,13 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
     int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
     sampi_node all = SAMPI_NEVER;
-    for (int32_t end = 0; end < power; end += m) {
+    if (e >= 0)
+        all = sampi_tree_seq(t, k + e ? sampi_schema_whole_multiples(x, m, k, e) : x->digits,
+                             sampi_schema_fraction_end(x, 0, NULL, 0));
+    for (int32_t end = 0; end < power && e < 0; end += m) {
         char text[8];
         for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
-        sampi_node whole = n_whole || e > 0 ? sampi_schema_whole_end(x, text, n_whole, e > 0 ? e : 0) : x->digits;
+        sampi_node whole = n_whole ? sampi_schema_whole_end(x, text, n_whole) : x->digits;
         sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
         all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
     }
@@ -18851,13 +18888,46 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
+/* Is the node all strings of so many characters? They are r->a, at least r->b and at most r->c (-1: any number). */
+static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
+{
+    const sampi_tree *t = x->tree;
+    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
+    if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_expr e = *sampi_at(t, behind);
+    if (e.b != quote) return false;
+    *r = *sampi_at(t, e.a);
+    if (r->kind != SAMPI_NODE_REPEAT) { /* one is no REPEAT */
+        r->a = e.a;
+        r->b = r->c = 1;
+    }
+    return r->a == x->any || r->a == x->character;
+}
+
+/* Strings of so many characters; most -1: any number. */
+static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
+                                               int32_t most)
+{
+    return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
+}
+
+/* What both match. Of two lengths one is made: counters that run side by side would have too many states. */
+static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
+{
+    sampi_expr p, q;
+    if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
+    return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
+                                     : sampi_schema_long(x, p.a == x->any ? q.a : p.a, least, most);
+}
+
 static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return b;
     if (b.n == SAMPI_ANY || a.n == 0) return a;
     if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
-    return sampi_texts_some(x,
-                            sampi_tree_and(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
@@ -18880,6 +18950,12 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();
     if (a.n == 0) return sampi_texts_any();
+    sampi_expr r;
+    if (string && a.n == SAMPI_SOME && sampi_schema_length(x, a.node, &r)) {
+        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, r.c + 1, -1);
+        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, 0, r.b - 1);
+        return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
+    }
     return sampi_texts_some(
         x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
 }
@@ -19174,8 +19250,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
     if (least > most) return sampi_texts_none();
     if (least > 0 || most < INT32_MAX) {
-        sampi_node inside = sampi_tree_repeat(x->tree, x->any, least, most < INT32_MAX ? most : -1);
-        all = sampi_texts_some(x, sampi_schema_in_quotes(x->tree, inside));
+        all = sampi_texts_some(x, sampi_schema_long(x, x->any, least, most < INT32_MAX ? most : -1));
     }
     int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
             format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
