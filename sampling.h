@@ -15688,6 +15688,7 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, for apply */
     int32_t n_now, base; /* base: frames from there on are of the step under way */
     int32_t live;        /* frames that were left when they were last looked through */
+    int32_t in_vain;     /* steps that sampi_takes_plain took before it gave up */
     bool ended;          /* the step under way has an item that ends the outermost frame */
     int status;          /* what went wrong in the call under way */
     int64_t budget;      /* steps that it may still take */
@@ -16356,28 +16357,41 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 
 /* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
    done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
-   expects. */
+   expects. What is true of a state is then true of all that were reached from it. */
 static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
-    enum { LIMIT = 24 };
-    int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
+    enum { MANY = 192, FEW = 12, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
+    const uint8_t *class_of = m->grammar->class_of;
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW;
+    const int64_t budget = m->budget;
+    int32_t pair[MANY][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
+        int32_t last = -1, last_to = -1;
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
             int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
-            if (to < 0) continue;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-            if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (to < 0 || (class_of[b] == last && to == last_to)) continue;
+            last = class_of[b];
+            last_to = to;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b);
+            const sampi_lex *s = sampi_lex_at(m, next);
+            if (!next || (s->flags & SAMPI_STATE_CALLS) || (keep && (s->flags & SAMPI_STATE_ENDS))) return false;
             if (one && to == 0) {
-                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                if (!(s->flags & SAMPI_STATE_ENDS)) return false;
                 continue;
             }
+            if (to == 0 && s->reach[keep] == INT32_MAX) continue;
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
-            if (n == LIMIT) return false;
+            if (n == limit || budget - m->budget > PATIENCE / 2) {
+                if (limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+                return false;
+            }
             pair[n][0] = next;
             pair[n++][1] = to;
         }
     }
+    for (int32_t i = 0; i < n && !one && !m->status; i++)
+        if (pair[i][1] == 0) sampi_lex_at(m, pair[i][0])->reach[keep] = INT32_MAX;
     return !m->status;
 }
 
