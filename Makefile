@@ -56,6 +56,8 @@ run-tests: $(RUNS)
 
 # with OpenMP in short: what threads change shows in few cases, and make ci plays all, with clang's OpenMP too
 $(B)/omp/test_batch.passed $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
+# walks: a few show what the sanitizers can
+$(B)/san/test_rollback.checked $(B)/san/test_naive.checked: MODE := SAMP_TEST_QUICK=1
 
 $(B)/%.passed: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }
@@ -75,8 +77,9 @@ $(INSIDE:%=$(1)/%): $(1)/%: tests/%.c $(TEST_DEPS) | $(1)
 endef
 
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
-# -O1 compiles in half the time where the code that users compile is not what matters
-$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_rng $(B)/test_llama $(B)/test_grammar $(B)/test_schema $(B)/test_naive: CFLAGS := -O1
+# Where the code that users compile is not what matters, what takes the least time with its run
+$(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
+$(B)/test_rng $(B)/test_llama $(B)/test_schema: CFLAGS := -O0
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
@@ -85,6 +88,7 @@ $(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
 $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 # those that take longer to compile than to run
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
+$(B)/san/test_rollback $(B)/san/test_naive: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -106,7 +110,7 @@ test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 test-demo: tests/demo.sh $(B)/tales
 	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the README's quick start compiles and prints what it says
+## test-readme: the code of the README: its quick start prints what it says, its grammar says what its schema allows
 test-readme: tests/readme.sh README.md sampling.h | $(B)
 	@CC="$(CC)" sh tests/readme.sh $(B)/readme
 
@@ -127,11 +131,14 @@ $(B)/%.full: $(B)/%
 	@echo "== $* (in full): $$(sed -n 's/^\[==========\] //p' $(B)/$*.full.log | tail -n 1)"
 	@touch $@
 
+## test-full-long: those whose full length takes minutes
+test-full-long: $(B)/test_rollback.full $(B)/test_naive.full
+
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
 
 ## test-sanitize-long: those that play a part there in full
-test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(filter-out omp/% omp_clang/%,$(FULL))) $(B)/san_omp/test_batch.full
+test-sanitize-long: $(patsubst %,$(B)/san/%.full,$(filter-out omp/% omp_clang/%,$(FULL)) test_rollback test_naive) $(B)/san_omp/test_batch.full
 
 $(B)/%.checked: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { tail -n 60 $(B)/$*.log; exit 1; }
@@ -284,14 +291,14 @@ parity-grammar-small: $(B)/parity_grammar
 	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && \
 	 ./$< "$$library" bench/data/tales.bin $(B)/parity --masks 1000; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
 
-$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
+$(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
-PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-fast-long parity parity-grammar
+PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -353,7 +360,7 @@ test-gpu-cuda: $(GPU_DEPS) | $(GPU)
 	 ./$(GPU)/cuda_interop
 
 ## test-gpu-host: the kernels themselves on the host, also with short lists and few teams; contexts without a device
-test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed
+test-gpu-host: $(GPU)/host.host.passed $(GPU)/host_short.host.passed $(GPU)/host.cpu.passed $(GPU)/grammar.ran
 
 # make ci plays 2000 cases
 test-gpu-full: $(GPU)/host $(GPU)/host_short
@@ -373,6 +380,14 @@ $(GPU)/host: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 
 $(GPU)/host_short: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 	$(CC) -O1 $(C11) -DSAMP_GPU_LIST=64 -DSAMPI_TEAMS=5 $< -o $@ -lm -lpthread
+
+# with grammars, which no kernel knows: a program of its own, so that the others need not be compiled with them
+$(GPU)/grammar: tests/gpu/test_grammar_gpu.c tests/json_gbnf.h tests/test.h $(GPU_DEPS) | $(GPU)
+	$(CC) -O1 $(C11) $< -o $@ -lcmocka -lm -lpthread
+$(GPU)/grammar.ran: $(GPU)/grammar
+	@./$< > $(GPU)/grammar.log 2>&1 || { cat $(GPU)/grammar.log; exit 1; }
+	@echo "== test_grammar_gpu: $$(sed -n 's/^\[==========\] //p' $(GPU)/grammar.log | tail -n 1)"
+	@touch $@
 
 ## test-gpu-ptx: the device code itself, as PTX, interpreted on the host behind libgomp (tests/gpu/ptx/ptx.h)
 test-gpu-ptx: $(GPU)/test_gpu $(PTX)/libcuda.so.1
@@ -441,11 +456,12 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
 
-## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm); of JSON schemas: SCHEMAS=file.jsonl.gz
+## bench-grammar: what a mask of a grammar costs, on Llama 3's vocabulary (npm), and sampling with one; beside llama.cpp and XGrammar: PEERS=1; of JSON schemas: SCHEMAS=file.jsonl.gz
 bench-grammar: $(B)/bench_grammar $(B)/llama3.bin
-	@$(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
+	@$(if $(PEERS),CC="$(CC)" sh bench/grammar_peers.sh $(B) && echo;) \
+	 $(if $(SCHEMAS),$(UNPACK_SCHEMAS);) ./$< $(B)/llama3.bin $(ARGS) $(if $(SCHEMAS),$(B)/schemas.jsonl)
 
-$(B)/bench_grammar: bench/bench_grammar.c tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
+$(B)/bench_grammar: bench/bench_grammar.c bench/bench.h tests/json_gbnf.h tests/schema_cases.h tests/source.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
 
 $(B)/llama3.bin: bench/llama3_vocabulary.mjs | $(B)

@@ -8080,6 +8080,7 @@ static void sampi_set_tokens(sampi_row *row, const float *x, const int32_t *id, 
     row->n = n;
     row->r = 1.0f;
     row->divided = false;
+    row->is_own = false;
     row->floor = -FLT_MAX;
     row->n_change = 0;
 }
@@ -11187,6 +11188,8 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
     row->token = -1;
     if (s->kind == SAMPI_DIST)
         sampi_view_dist(view, s);
+    else if (s->kind == SAMPI_TEMP_EXT && s->u.temp.delta > 0.0f)
+        status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
     errno = before;
@@ -13465,7 +13468,18 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
    item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
-   while a text is read is known again, and what was computed for it is there. */
+   while a text is read is known again, and what was computed for it is there.
+
+   The idea: what may still come is a grammar itself. At first it is the whole one; behind a byte it is what that one
+   has behind this byte, its derivative. A token may come if the derivative by all its bytes still has a text.
+
+   The life of a state: it is made when a text first comes to its node, the state behind a byte when that byte is first
+   read, its mask when one is first asked for; all of it stays for whatever text comes there again. When the matcher
+   has grown to its limit, all are forgotten at once, but for those that the text stands in.
+
+   Who owns what: a grammar its tree, and an index its tries, or somebody else the bytes that it maps. Neither ever
+   changes, so threads share them. A matcher has a copy of the tree, which grows, and all that it makes; a clone has
+   its own. So nothing here needs a lock. */
 #ifdef SAMPLING_GRAMMAR_DECLARED
 
 /* ---- the tree ----
@@ -15771,7 +15785,8 @@ static bool sampi_pairs_add(sampi_matcher *m, sampi_pairs *p, int32_t a, int32_t
 
 /* ---- derivatives: what may follow a byte ----
    Sequences are made to lean to the right and alternatives are sorted, so that the same set of texts nearly always is
-   the same node, and the states stay few. */
+   the same node, and the states stay few. All that this part needs of a matcher is its tree, work, memo and limits, so
+   the reader of schemas uses it too (sampi_schema_matches). */
 
 static sampi_node sampi_work_pop(sampi_matcher *m) { return ((sampi_node *)m->work.data)[--m->work.n]; }
 static void sampi_work_push(sampi_matcher *m, sampi_node n)
@@ -18151,6 +18166,7 @@ typedef struct sampi_schema {
     sampi_vec atoms, todo;          /* alternatives of arrays and objects: sampi_atom, sampi_todo. As the stack */
     sampi_vec queue;                /* goals whose rules have no body yet */
     sampi_vec patterns;             /* int32_t: strings, and their nodes as regular expressions */
+    sampi_matcher deriver;          /* for sampi_schema_matches; its work and memo are all it owns */
     int32_t *targets;               /* [n_nodes] of $ref; -1: not known yet */
     int32_t *listed;                /* [n_strings] see sampi_object_name */
     int64_t steps;                  /* that may still be done */
@@ -18166,7 +18182,9 @@ enum {
     SAMPI_SCHEMA_STEPS = 1 << 17,
     SAMPI_SCHEMA_GOALS = 1 << 16,
     SAMPI_SCHEMA_NESTING = 400,
-    SAMPI_SCHEMA_PREFIX = 4096
+    SAMPI_SCHEMA_PREFIX = 4096,
+    SAMPI_SCHEMA_DERIVED = 1 << 23, /* steps of derivatives */
+    SAMPI_SCHEMA_BYTES = 1 << 26    /* half of what the tree may take by then */
 };
 
 static sampi_json_node *sampi_doc(const sampi_schema *x, int32_t node) { return &x->doc.nodes[node]; }
@@ -19117,37 +19135,6 @@ static SAMPI_COLD sampi_texts sampi_schema_format(sampi_schema *x, int32_t node,
     return all;
 }
 
-/* What may follow a byte of what a regular node matches. */
-static SAMPI_COLD sampi_node sampi_schema_derive(sampi_tree *t, sampi_node n, uint8_t c)
-{
-    if (n < 0) return n;
-    const sampi_expr e = *sampi_at(t, n);
-    switch (e.kind) {
-        case SAMPI_NODE_TEXT: {
-            char rest[4096];
-            if (sampi_bytes_at(t, e.a)[0] != c || e.b > 4096) return SAMPI_NEVER;
-            memcpy(rest, sampi_bytes_at(t, e.a) + 1, (size_t)e.b - 1);
-            return sampi_tree_text(t, rest, (size_t)e.b - 1);
-        }
-        case SAMPI_NODE_SET: return sampi_bytes_at(t, e.a)[c / 8] >> c % 8 & 1 ? SAMPI_EMPTY : SAMPI_NEVER;
-        case SAMPI_NODE_SEQ: {
-            sampi_node a = sampi_tree_seq(t, sampi_schema_derive(t, e.a, c), e.b);
-            return sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY ? sampi_tree_alt(t, a, sampi_schema_derive(t, e.b, c))
-                                                               : a;
-        }
-        case SAMPI_NODE_ALT: return sampi_tree_alt(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
-        case SAMPI_NODE_REPEAT: {
-            sampi_node a = sampi_schema_derive(t, e.a, c);
-            int32_t least = e.b > 0 ? e.b - 1 : 0;
-            if (sampi_at(t, e.a)->known & SAMPI_KNOWN_EMPTY) least = 0;
-            return sampi_tree_seq(t, a, sampi_tree_repeat(t, e.a, least, e.c < 0 ? -1 : e.c - 1));
-        }
-        case SAMPI_NODE_AND: return sampi_tree_and(t, sampi_schema_derive(t, e.a, c), sampi_schema_derive(t, e.b, c));
-        case SAMPI_NODE_NOT: return sampi_tree_node(t, SAMPI_NODE_NOT, sampi_schema_derive(t, e.a, c), 0, 0);
-        default: return SAMPI_NEVER;
-    }
-}
-
 /* Brackets around what may be empty. */
 static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *open, sampi_node inside,
                                                   const char *close)
@@ -19158,15 +19145,34 @@ static SAMPI_COLD sampi_node sampi_schema_bracket(sampi_schema *x, const char *o
                           sampi_tree_seq(t, x->space, sampi_tree_seq(t, inside, end)));
 }
 
-/* Does a text of a regular node match another one? */
+/* The part of a matcher that derives needs no more than this: the tree comes later. All of a document's names share its
+   steps, so that no document takes more than a second. */
+static SAMPI_COLD bool sampi_schema_deriver(sampi_schema *x)
+{
+    sampi_matcher *m = &x->deriver;
+    if (m->memo) return true;
+    m->memo = (sampi_memo *)SAMP_MALLOC(SAMPI_MEMO * sizeof *m->memo);
+    if (!m->memo) return false;
+    memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
+    m->budget = SAMPI_SCHEMA_DERIVED;
+    m->max_bytes = SAMPI_SCHEMA_BYTES;
+    return true;
+}
+
+/* Does a regular node match a TEXT? Byte by byte, by the matcher's derivatives, in this tree. */
 static SAMPI_COLD bool sampi_schema_matches(sampi_schema *x, sampi_node node, sampi_node text)
 {
-    const sampi_expr e = text < 0 ? *sampi_at(x->tree, SAMPI_EMPTY) : *sampi_at(x->tree, text);
-    if (text < 0) node = text;
-    for (int32_t i = 0; i < e.b && node > SAMPI_NEVER; i++)
-        node = sampi_schema_derive(x->tree, node, sampi_bytes_at(x->tree, e.a)[i]);
-    sampi_schema_made(x, node);
-    return node > SAMPI_NEVER && (sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY);
+    sampi_matcher *m = &x->deriver;
+    sampi_schema_made(x, node < 0 ? node : text);
+    if (!x->status && !sampi_schema_deriver(x)) sampi_schema_made(x, SAMP_E_NOMEM);
+    if (x->status) return false;
+    const sampi_expr e = *sampi_at(x->tree, text);
+    m->tree = *x->tree; /* lent: the matcher may make it grow */
+    for (int32_t i = 0; i < e.b && node != SAMPI_NEVER; i++)
+        node = sampi_derive(m, node, sampi_bytes_at(&m->tree, e.a)[i]);
+    *x->tree = m->tree;
+    sampi_schema_made(x, m->status == SAMP_E_FULL ? (int)SAMP_E_RANGE : m->status);
+    return sampi_at(x->tree, node)->known & SAMPI_KNOWN_EMPTY;
 }
 
 /* ---- null, booleans, numbers, strings ---- */
@@ -20764,8 +20770,10 @@ static SAMPI_COLD void sampi_schema_rules(sampi_schema *x)
 
 static SAMPI_COLD void sampi_schema_free(sampi_schema *x)
 {
-    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena, &x->stack, &x->atoms, &x->todo, &x->queue, &x->patterns };
+    sampi_vec *vecs[] = { &x->goals, &x->slots, &x->arena,    &x->stack,       &x->atoms,
+                          &x->todo,  &x->queue, &x->patterns, &x->deriver.work };
     for (size_t i = 0; i < sizeof vecs / sizeof *vecs; i++) sampi_vec_free(vecs[i]);
+    SAMP_FREE(x->deriver.memo);
     SAMP_FREE(x->scalars);
     sampi_json_free(&x->doc);
 }

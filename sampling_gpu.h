@@ -70,7 +70,8 @@
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
-   itself, see samp_gpu_data. samp_gpu_plan tells.
+   itself, see samp_gpu_data. samp_gpu_plan tells. A grammar in a chain is such a sampler; as samp_logits.mask
+   (samp_grammar_mask) before a chain without it, it gives the same tokens, and the chain stays on the device.
 
    MACROS (where the implementation is)
        SAMP_GPU_LIST     a power of two >= 32, 4096: so many tokens one team takes over. 68 bytes each per row.
@@ -4110,7 +4111,10 @@ static void sampi_gpu_find_route(const samp_gpu *gpu, sampi_sampler *s, sampi_gp
         r->n_device = 0;
         return;
     }
-    r->why = sampi_is_custom(r->list[r->n_device]) ? "a sampler of your own" : "not on the device";
+    const sampi_sampler *stops = r->list[r->n_device];
+    r->why = sampi_is_grammar(stops)  ? "a grammar"
+             : sampi_is_custom(stops) ? "a sampler of your own"
+                                      : "not on the device";
     const int user = sampi_gpu_users_before(r);
     /* not as a whole: so without its users' samplers */
     if (user) r->n_device = user - 1;

@@ -1,29 +1,27 @@
 /* bench_grammar.c - what a mask of a grammar costs.
  *
- *     bench_grammar VOCABULARY [--worst N] [FILE ...]         VOCABULARY: as llama3_vocabulary.mjs writes it
+ *     bench_grammar VOCABULARY [--worst N] [--peers DIRECTORY] [FILE ...]      VOCABULARY: by llama3_vocabulary.mjs
  *
- * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs with
- * it. A FILE has JSON schemas with documents (tests/schema_cases.h): for each schema that compiles, masks along its valid
- * documents; and all documents must be judged right, byte by byte and token by token. What fails is listed by reason,
- * with --worst also the schemas whose masks took the longest; the last line is
+ * Without a FILE any JSON (llama.cpp's grammar for it), over documents made here at random, and what sampling costs
+ * with it, beside the chain alone. --peers: the first rows of a table, to which bench_grammar_llama.c and xgrammar.mjs
+ * add theirs, and in DIRECTORY what they read: json.gbnf, and script.txt, a line a mask: the token that follows (-1:
+ * the text's end) and how many tokens are allowed, without those that have no bytes. A FILE has JSON schemas with
+ * documents (tests/schema_cases.h): for each schema that compiles, masks along its valid documents; and all documents
+ * must be judged right, byte by byte and token by token. What fails is listed by reason, with --worst also the schemas
+ * whose masks took the longest; the last line is
  *
  *     schemas N compiled N passed N invalid_accepted N mask_us_mean X mask_us_p50 X mask_us_p99 X compile_ms_mean X
  *
- * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the token
- * accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few documents
+ * A document is split into the longest tokens; for each token, and at its end, the mask is made, looked at, and the
+ * token accepted. All masks count, also the first ones, for which nothing is there yet: every schema, and every few documents
  * of any JSON, begin with a new matcher. What is compiled: samp_grammar_init and samp_init_grammar. One core, and the
  * time that its thread ran. Exit 1 if an invalid document was accepted. */
-#define _POSIX_C_SOURCE 200809L
 #define SAMPLING_STATIC
 #define SAMPLING_GRAMMAR
-#define SAMPLING_IMPLEMENTATION
-#include "../sampling.h"
+#include "bench.h"
 
 #include "../tests/json_gbnf.h"
 #include "../tests/schema_cases.h"
-#include "../tests/source.h"
-
-#include <time.h>
 
 static const char JSON[] = JSON_GBNF;
 
@@ -37,13 +35,6 @@ static const char *piece_bytes(const samp_vocab *vocab, samp_token token, size_t
     (void)vocab;
     *n = piece[token][0];
     return (const char *)piece[token] + 1;
-}
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
 }
 
 /* ---- many times of one thing ---- */
@@ -64,18 +55,13 @@ static void add_time(times *t, double us)
     t->sum += us;
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    return *(const double *)a < *(const double *)b ? -1 : *(const double *)a > *(const double *)b;
-}
-
 static double mean(const times *t) { return t->n ? t->sum / (double)t->n : 0.0; }
 
 /* The time that a share of them is below; puts them in order. */
 static double quantile(times *t, double share)
 {
     if (t->n == 0) return 0.0;
-    qsort(t->us, t->n, sizeof *t->us, compare_doubles);
+    qsort(t->us, t->n, sizeof *t->us, bench_compare);
     size_t i = (size_t)(share * (double)t->n);
     return t->us[i < t->n ? i : t->n - 1];
 }
@@ -172,9 +158,9 @@ static bool walk(samp_sampler *s, const char *at, size_t n, times *masks)
         samp_token token = at < stop ? longest(at, (size_t)(stop - at)) : end;
         if (token < 0) return false;
         if (masks) {
-            double start = now_us();
+            double start = bench_cpu();
             int status = samp_grammar_mask(s, bits);
-            add_time(masks, now_us() - start);
+            add_time(masks, bench_cpu() - start);
             if (status || !(bits[token / 32] >> token % 32 & 1)) return false;
         }
         if (samp_accept(s, token)) return false;
@@ -187,12 +173,12 @@ static void any_json(void)
 {
     times masks = { 0 };
     source rng = source_stream(1);
-    double start = now_us();
+    double start = bench_cpu();
     samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
-    double grammar_ms = (now_us() - start) / 1e3;
-    start = now_us();
+    double grammar_ms = (bench_cpu() - start) / 1e3;
+    start = bench_cpu();
     samp_free(samp_init_grammar(index_of_all, grammar));
-    printf("any JSON: grammar %.2f ms, matcher %.2f ms\n", grammar_ms, (now_us() - start) / 1e3);
+    printf("any JSON: grammar %.2f ms, matcher %.2f ms\n", grammar_ms, (bench_cpu() - start) / 1e3);
     while (masks.n < 25000) {
         samp_sampler *s = samp_init_grammar(index_of_all, grammar);
         for (int i = 0; i < 4; i++) {
@@ -208,6 +194,195 @@ static void any_json(void)
            quantile(&masks, 0.5), quantile(&masks, 0.9), quantile(&masks, 0.99), quantile(&masks, 1.0));
     free(masks.us);
     samp_grammar_free(grammar);
+}
+
+/* ---- the same documents for all: a script of tokens ---- */
+
+enum { MAX_SCRIPT = 1 << 14, PEER_DOCUMENTS = 6 };
+
+/* A mask for each; -1: the end of a document, where there is one too. */
+static struct {
+    samp_token token[MAX_SCRIPT];
+    int n;
+} script;
+
+static void write_script(void)
+{
+    source rng = source_stream(2);
+    for (int i = 0; i < PEER_DOCUMENTS; i++) {
+        n_text = 0;
+        say_value(&rng, 0);
+        for (const char *at = text, *stop = text + n_text; at < stop;) {
+            samp_token token = longest(at, (size_t)(stop - at));
+            if (token < 0 || script.n > MAX_SCRIPT - 2) exit(2);
+            script.token[script.n++] = token;
+            at += piece[token][0];
+        }
+        script.token[script.n++] = -1;
+    }
+}
+
+/* The matcher goes on by the script's token i; behind a document's last one it begins anew. */
+static void follow(samp_sampler *s, int i)
+{
+    if (script.token[i] < 0)
+        samp_reset(s);
+    else if (samp_accept(s, script.token[i]))
+        bench_fail("the script is refused", NULL);
+}
+
+static long count_allowed(const uint32_t *bits)
+{
+    long n = 0;
+    for (int32_t i = 0; i < n_vocab; i++) n += piece[i][0] && (bits[i / 32] >> i % 32 & 1);
+    return n;
+}
+
+/* The masks along the script, of which `out`, if there is one, is told. */
+static void play_script(samp_sampler *s, times *masks, FILE *out)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    for (int i = 0; i < script.n; i++) {
+        double start = bench_cpu();
+        int status = samp_grammar_mask(s, bits);
+        add_time(masks, bench_cpu() - start);
+        if (status) bench_fail("no mask", samp_strerror(status));
+        if (out) fprintf(out, "%d %ld\n", (int)script.token[i], count_allowed(bits));
+        follow(s, i);
+    }
+}
+
+static void print_row(const char *name, times *masks, const char *init)
+{
+    printf("%-44s %9.1f %9.1f %9.1f %9s\n", name, mean(masks), quantile(masks, 0.5), quantile(masks, 0.99), init);
+    masks->n = 0;
+    masks->sum = 0.0;
+}
+
+static FILE *create(const char *directory, const char *name)
+{
+    char path[1024];
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    FILE *f = fopen(path, "wb");
+    if (!f) bench_fail("cannot write", path);
+    return f;
+}
+
+static void beside_peers(const char *directory)
+{
+    times masks = { 0 };
+    char init[32];
+    double start = bench_cpu();
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+    samp_sampler *s = samp_init_grammar(index_of_all, grammar);
+    double compile = bench_cpu() - start;
+    FILE *out = create(directory, "json.gbnf");
+    fputs(JSON, out);
+    fclose(out);
+    out = create(directory, "script.txt");
+    printf("%d masks, %d documents of any JSON, us a mask\n%-44s %9s %9s %9s %9s\n", script.n, PEER_DOCUMENTS, "",
+           "mean", "median", "p99", "init, ms");
+    play_script(s, &masks, out);
+    snprintf(init, sizeof init, "%.2f", compile / 1e3);
+    print_row("here, a new matcher", &masks, init);
+    play_script(s, &masks, NULL);
+    print_row("here, a matcher that has seen the documents", &masks, "");
+    fclose(out);
+    free(masks.us);
+    samp_free(s);
+    samp_grammar_free(grammar);
+}
+
+/* ---- sampling with any JSON, beside the chain alone ---- */
+
+enum { ALONE, IN_CHAIN, MASK_BEFORE, DRAW_FIRST, N_WAYS };
+static const char *const WAYS[N_WAYS] = { "the default chain alone", "the grammar first in the chain",
+                                          "samp_grammar_mask before the chain", "samp_grammar_sample" };
+
+/* A way to sample: its chain, and its grammar where that is not the chain's. */
+typedef struct way {
+    int kind;
+    samp_sampler *chain, *grammar;
+} way;
+
+static way make_way(int kind, const samp_grammar *grammar)
+{
+    static const stage plain = { DEFAULT_CHAIN, 1.0f, 0, 0, 0 };
+    way w = { kind, bench_default_chain(&plain, (size_t)n_vocab), NULL };
+    samp_sampler *matcher = kind == ALONE ? NULL : samp_init_grammar(index_of_all, grammar);
+    if (kind == IN_CHAIN) {
+        samp_sampler *chain = samp_chain_init();
+        if (samp_chain_add(chain, matcher) || samp_chain_add(chain, w.chain)) bench_fail("no chain", NULL);
+        w.chain = chain;
+    } else {
+        w.grammar = matcher;
+    }
+    return w;
+}
+
+static samp_token sample_token(way *w, const float *row)
+{
+    static uint32_t bits[MAX_VOCAB / 32 + 1];
+    const size_t n = (size_t)n_vocab;
+    if (w->kind == ALONE || w->kind == IN_CHAIN) return samp_sample(w->chain, row, n);
+    if (w->kind == DRAW_FIRST) return samp_grammar_sample(w->chain, w->grammar, row, n);
+    samp_logits logits = { .data = row, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = n, .mask = bits };
+    samp_token token = -1;
+    int status = samp_grammar_mask(w->grammar, bits);
+    if (!status) status = samp_sample_batch(&w->chain, &logits, &token);
+    if (!status) status = samp_accept(w->grammar, token);
+    return status ? status : token;
+}
+
+/* The token that was drawn is taken back, and the script's comes instead. */
+static void go_on(way *w, int i)
+{
+    samp_sampler *of_grammar = w->grammar ? w->grammar : w->chain;
+    int status = samp_rollback(w->chain, 1);
+    if (w->grammar && !status) status = samp_rollback(w->grammar, 1);
+    if (status) bench_fail("no rollback", samp_strerror(status));
+    if (w->kind != ALONE) follow(of_grammar, i);
+}
+
+/* Rows of logits, each with the script's token as its largest if `likely`: those of a model that writes JSON. Else
+   they know nothing of JSON: inside a string nearly all that they say is allowed, elsewhere nearly nothing. */
+static void time_sampling(bench_logits kind, bool likely)
+{
+    bench_rows rows = bench_make_rows(kind, (size_t)n_vocab, BENCH_ROWS, "tests/data/real_rows.f16");
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, JSON, NULL, NULL);
+    times cost[N_WAYS] = { 0 };
+    way ways[N_WAYS];
+    for (int k = 0; k < N_WAYS; k++) ways[k] = make_way(k, grammar);
+    for (int i = 0; i < script.n; i++) {
+        float *row = rows.data + (size_t)(i % rows.count) * rows.stride;
+        size_t top = 0, next = (size_t)(script.token[i] < 0 ? n_vocab - 1 : script.token[i]);
+        for (size_t t = 0; t < rows.n; t++) top = row[t] > row[top] ? t : top;
+        float largest = row[top], other = row[next];
+        if (likely) row[top] = other, row[next] = largest;
+        for (int turn = 0; turn < N_WAYS; turn++) { /* each is as often the first one to see the row */
+            int k = (i + turn) % N_WAYS;
+            double start = bench_cpu();
+            samp_token token = sample_token(&ways[k], row);
+            add_time(&cost[k], bench_cpu() - start);
+            if (token < 0) bench_fail("no token", samp_strerror(token));
+            go_on(&ways[k], i);
+        }
+        row[top] = largest, row[next] = other;
+    }
+    double alone = quantile(&cost[ALONE], 0.5);
+    printf("\nsampling, %s rows %s, us a token\n%-44s %9s %9s %9s %9s\n", bench_logits_name[kind],
+           likely ? "whose largest logit is the document's token" : "that know nothing of JSON", "", "mean", "median",
+           "p99", "x alone");
+    for (int k = 0; k < N_WAYS; k++) {
+        double median = quantile(&cost[k], 0.5);
+        printf("%-44s %9.1f %9.1f %9.1f %9.2f\n", WAYS[k], mean(&cost[k]), median, quantile(&cost[k], 0.99),
+               median / alone);
+        free(cost[k].us);
+        samp_free(ways[k].chain);
+        samp_free(ways[k].grammar);
+    }
+    samp_grammar_free(grammar);
+    free(rows.data);
 }
 
 /* ---- schemas ---- */
@@ -263,10 +438,10 @@ static bool judge(samp_sampler *s, const samp_grammar *g, const schema_case *c, 
 static void play(const schema_case *c)
 {
     samp_grammar_error error;
-    double start = now_us();
+    double start = bench_cpu();
     samp_grammar *g = samp_grammar_init(SAMP_GRAMMAR_JSON_SCHEMA, c->schema, NULL, &error);
     samp_sampler *s = g ? samp_init_grammar(index_of_all, g) : NULL;
-    double compile = now_us() - start;
+    double compile = bench_cpu() - start;
     size_t first = all.masks.n;
     add_time(&all.compile, compile);
     all.worst = (struct worst *)realloc(all.worst, ((size_t)all.n + 1) * sizeof *all.worst);
@@ -291,7 +466,7 @@ static void play(const schema_case *c)
 
 static int compare_worst(const void *a, const void *b)
 {
-    return -compare_doubles(&((const struct worst *)a)->sum, &((const struct worst *)b)->sum);
+    return -bench_compare(&((const struct worst *)a)->sum, &((const struct worst *)b)->sum);
 }
 static int compare_reasons(const void *a, const void *b) { return ((const reason *)b)->n - ((const reason *)a)->n; }
 
@@ -321,9 +496,9 @@ static void make_index(const samp_vocab *vocab)
     samp_vocab_index *index = NULL;
     for (int i = 0; i < 5; i++) {
         samp_vocab_index_free(index);
-        double start = now_us();
+        double start = bench_cpu();
         index = samp_vocab_index_init(vocab, NULL);
-        if (now_us() - start < best) best = now_us() - start;
+        if (bench_cpu() - start < best) best = bench_cpu() - start;
     }
     if (!index) exit(2);
     index_of_all = index;
@@ -337,6 +512,7 @@ int main(int argc, char **argv)
     FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
     size_t size = f ? fread(file, 1, sizeof file, f) : 0;
     long n_worst = 0;
+    const char *peers = NULL;
     for (size_t at = 0; at < size && n_vocab < MAX_VOCAB; at += 1u + file[at]) piece[n_vocab++] = file + at;
     if (!n_vocab) return 2;
     const samp_token eog[] = { n_vocab - 1 };
@@ -345,10 +521,20 @@ int main(int argc, char **argv)
     for (int i = 2; i < argc; i++) {
         if (!strcmp(argv[i], "--worst") && i + 1 < argc)
             n_worst = strtol(argv[++i], NULL, 10);
+        else if (!strcmp(argv[i], "--peers") && i + 1 < argc)
+            peers = argv[++i];
         else
             schema_cases(argv[i], NULL, play);
     }
     if (all.n) return report_schemas(n_worst);
+    write_script();
+    if (peers) {
+        beside_peers(peers);
+        return 0;
+    }
     any_json();
+    time_sampling(PEAKED, true);
+    time_sampling(REAL, true);
+    time_sampling(PEAKED, false);
     return 0;
 }

@@ -1180,6 +1180,34 @@ static bool two_batches_at_once(void)
     return true;
 }
 
+/* What xtc masks in a row that had become its own, and then a few of its tokens, is in no list of the most likely ones. */
+static bool masked_in_a_cut_row(void)
+{
+    enum { N = 248, TOP = 5 };
+    AT("masked in a cut row");
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        source s = source_seed(seed);
+        float x[N];
+        for (int i = 0; i < N; i++) x[i] = 10.0f * (float)coarse(&s);
+        x[3] = 12.0f, x[7] = 11.9f, x[2] = 11.8f;
+        samp_logit_bias bias = { 100, 1.5f };
+        samp_sampler *chain = samp_chain_init();
+        samp_chain_add(chain, samp_init_temp(0.5f));
+        samp_chain_add(chain, samp_init_logit_bias(N, 1, &bias));
+        samp_chain_add(chain, samp_init_min_p(0.2f, 1));
+        samp_chain_add(chain, samp_init_xtc(1.0f, 0.05f, 1, (uint32_t)seed));
+        samp_chain_add(chain, samp_init_dist((uint32_t)seed));
+        samp_logprob top[TOP];
+        samp_logprobs lp = { { NULL, 0, 0, { 0, 0, 0.0f }, 0.0 }, { top, TOP, 0, { 0, 0, 0.0f }, 0.0 } };
+        samp_logits logits = { .data = x, .dtype = SAMP_F32, .n_rows = 1, .n_vocab = N, .logprobs = &lp };
+        samp_token token = -1;
+        CHECK(samp_sample_batch(&chain, &logits, &token) == SAMP_OK && token == 2);
+        CHECK(lp.processed.n_top_found == 1 && top[0].token == 2);
+        samp_free(chain);
+    }
+    return true;
+}
+
 /* --------------------------------------------------------------------------------------------------- main */
 
 #define SUITE(X)                                                                                                     \
@@ -1189,6 +1217,7 @@ static bool two_batches_at_once(void)
     X(rows_come_and_go)                                                                                              \
     X(workspaces)                                                                                                    \
     X(two_batches_at_once)                                                                                           \
+    X(masked_in_a_cut_row)                                                                                           \
     X(f64_rounds)                                                                                                    \
     X(every_pattern)                                                                                                 \
     X(every_element)                                                                                                 \

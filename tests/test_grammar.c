@@ -498,6 +498,135 @@ static void test_one_token(void **state)
     samp_grammar_free(g);
 }
 
+/* Two chains with a grammar first are the same, and allow the same. */
+static void check_same(const samp_sampler *a, const samp_sampler *b)
+{
+    static char x[1 << 16], y[1 << 16];
+    uint32_t bits_a[(N_VOCAB + 31) / 32], bits_b[(N_VOCAB + 31) / 32];
+    size_t size = samp_state_size(a);
+    assert_true(size > 0 && size < sizeof x);
+    assert_num(samp_state_size(b), size);
+    assert_ok(samp_state_save(a, x, size));
+    assert_ok(samp_state_save(b, y, size));
+    assert_memory_equal(x, y, size);
+    assert_ok(samp_grammar_mask(samp_chain_get(a, 0), bits_a));
+    assert_ok(samp_grammar_mask(samp_chain_get(b, 0), bits_b));
+    assert_memory_equal(bits_a, bits_b, sizeof bits_a);
+}
+
+/* A saved state, loaded into a chain that has seen nothing, or something else, goes on with the same tokens: the text,
+   the place in the random source and, under MT19937, its 624 words. */
+static void check_saved(samp_sampler *chain, const samp_grammar *g, samp_rng_kind kind, source rng)
+{
+    static char saved[1 << 16];
+    samp_sampler *loaded = grammar_chain(samp_init_grammar(vocab_index, g), kind);
+    float logits[N_VOCAB];
+    if (below(&rng, 2)) assert_ok(samp_accept(loaded, '{'));
+    size_t size = samp_state_size(chain);
+    assert_true(size > 0 && size < sizeof saved);
+    assert_ok(samp_state_save(chain, saved, size));
+    assert_ok(samp_state_load(loaded, saved, size));
+    chain = samp_clone(chain);
+    for (int step = 0; step < 8; step++) {
+        test_logits(&rng, logits, N_VOCAB, 2.0);
+        samp_token want = samp_sample(chain, logits, N_VOCAB);
+        assert_true(want >= 0);
+        assert_num(samp_sample(loaded, logits, N_VOCAB), want);
+        if (want == EOG) break;
+    }
+    check_same(chain, loaded);
+    samp_free(chain);
+    samp_free(loaded);
+}
+
+static void test_saved(void **state)
+{
+    (void)state;
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        float logits[N_VOCAB];
+        source rng = source_stream(11);
+        int n_ends = 0;
+        for (int step = 0; step < 400; step++) { /* more draws than the words that MT19937 makes at once */
+            if (step % 5 == 0) check_saved(chain, g, (samp_rng_kind)kind, rng);
+            test_logits(&rng, logits, N_VOCAB, 2.0);
+            samp_token token = samp_sample(chain, logits, N_VOCAB);
+            assert_true(token >= 0);
+            if (token != EOG && step % 40 != 39) continue;
+            n_ends++; /* a new text, and the random source where it was */
+            samp_reset(samp_chain_get(chain, 0));
+        }
+        assert_true(n_ends > 0);
+        samp_free(chain);
+    }
+    samp_grammar_free(g);
+}
+
+enum { N_DRAFT = 5 };
+
+/* A draft of which `right` tokens are what the chain draws, want [N_DRAFT + 1]; the next one is not, and may be one
+   that the grammar refuses, and what follows is anything. */
+static void make_draft(source *rng, const samp_sampler *chain, const float *logits, int32_t right, samp_token *draft,
+                       samp_token *want)
+{
+    samp_sampler *ahead = samp_clone(chain);
+    for (int i = 0; i <= N_DRAFT; i++) {
+        want[i] = samp_sample(ahead, logits + i * N_VOCAB, N_VOCAB);
+        assert_true(want[i] >= 0);
+        if (i == N_DRAFT) break;
+        draft[i] = i < right ? want[i] : (samp_token)below(rng, N_VOCAB);
+        if (i == right && draft[i] == want[i]) draft[i] = (want[i] + 1) % N_VOCAB;
+    }
+    samp_free(ahead);
+}
+
+/* What stands in a draft behind its first wrong token is taken back in every sampler, the grammar too: the chain is as
+   if it had drawn the others one by one. */
+static void test_verify(void **state)
+{
+    (void)state;
+    static float logits[(N_DRAFT + 1) * N_VOCAB];
+    samp_grammar *g = read_grammar(SAMP_GRAMMAR_GBNF, json_gbnf);
+    for (int kind = 0; kind < 2; kind++) {
+        samp_sampler *chain = grammar_chain(samp_init_grammar(vocab_index, g), (samp_rng_kind)kind);
+        samp_sampler *one_by_one = samp_clone(chain);
+        source rng = source_stream(12);
+        int n_refused = 0, n_ends = 0;
+        for (int step = 0; step < 200; step++) {
+            samp_token tokens[N_DRAFT], want[N_DRAFT + 1], out[N_DRAFT + 1];
+            uint32_t bits[(N_VOCAB + 31) / 32];
+            const samp_draft draft = { .n = N_DRAFT, .tokens = tokens };
+            int32_t right = (int32_t)below(&rng, N_DRAFT + 1);
+            test_logits(&rng, logits, sizeof logits / sizeof *logits, 2.0);
+            make_draft(&rng, one_by_one, logits, right, tokens, want);
+            for (int32_t i = 0; i <= right; i++) {
+                assert_ok(samp_grammar_mask(samp_chain_get(one_by_one, 0), bits));
+                assert_num(samp_sample(one_by_one, logits + i * N_VOCAB, N_VOCAB), want[i]);
+            }
+            n_refused += right < N_DRAFT && !bit(bits, tokens[right]);
+            assert_num(samp_verify(chain, logits, N_VOCAB, &draft, SAMP_VERIFY_EXACT, out), right);
+            for (int32_t i = 0; i <= N_DRAFT; i++) assert_num(out[i], i <= right ? want[i] : -1);
+            check_same(chain, one_by_one);
+            if (step % 3 == 0) { /* and all that it took goes back at once */
+                assert_ok(samp_rollback(chain, right + 1));
+                assert_ok(samp_rollback(one_by_one, right + 1));
+                check_same(chain, one_by_one);
+                assert_num(samp_sample(chain, logits, N_VOCAB), want[0]);
+                assert_num(samp_sample(one_by_one, logits, N_VOCAB), want[0]);
+            }
+            if (samp_grammar_is_complete(samp_chain_get(chain, 0)) == 0) continue;
+            n_ends++; /* a new text, but the random source goes on */
+            samp_reset(samp_chain_get(chain, 0));
+            samp_reset(samp_chain_get(one_by_one, 0));
+        }
+        assert_true(n_refused > 20 && n_refused < 160 && n_ends > 0);
+        samp_free(chain);
+        samp_free(one_by_one);
+    }
+    samp_grammar_free(g);
+}
+
 /* samp_grammar_sample: every token is allowed, and it is the chain's own wherever that one is. */
 static void test_sample_and_check(void **state)
 {
@@ -1176,6 +1305,7 @@ int main(void)
         cmocka_unit_test(test_too_large),   cmocka_unit_test(test_lazy_patterns),
         cmocka_unit_test(test_lazy_words),  cmocka_unit_test(test_lazy_tokens),
         cmocka_unit_test(test_lazy_chain),  cmocka_unit_test(test_lazy_memory),
+        cmocka_unit_test(test_saved),       cmocka_unit_test(test_verify),
     };
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

@@ -168,7 +168,7 @@ static void test_regex(void **state)
 static void test_schema(void **state)
 {
     (void)state;
-    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(64, 1), 3000000);
+    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(32, 1), 3000000);
 }
 
 int main(int argc, char **argv)

@@ -566,6 +566,13 @@ static void test_hostile(void **state)
         copies("{\"allOf\":[{\"$ref\":\"#/x\"}", ",{\"type\":\"object\"}", 50000, "],\"x\":{\"minProperties\":1}}"));
     check_hostile(copies("{\"minLength\":2000000000,\"pattern\":\"", "(a|b){1000}", 100, "\"}"));
     check_hostile(copies("{\"pattern\":\"", "(", 50000, "\"}"));
+    /* a name is read by a pattern, of which many places come to be possible at once */
+    check_hostile(copies("{\"patternProperties\":{\"^((a|b)*a(a|b){0,12})*$\":{\"type\":\"number\"}},"
+                         "\"properties\":{\"",
+                         "aaaaaab", 300, "\":{\"minimum\":3}}}"));
+    check_hostile(copies("{\"patternProperties\":{\"^(((a?){1,30}b?){1,30}){1,30}$\":{\"type\":\"number\"}},"
+                         "\"properties\":{\"",
+                         "aaaaaab", 300, "\":{\"minimum\":3}}}"));
     check_hostile(copies(
         "{\"minItems\":1000000000,\"items\":{\"minItems\":1000000000},\"contains\":{\"type\":\"null\"}", "", 0, "}"));
     check_hostile(copies("{\"minimum\":0.", "1", 380, "}"));
