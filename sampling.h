@@ -15922,8 +15922,8 @@ static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
     return SAMPI_NEVER;
 }
 
-/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no longer
-   matters. */
+/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
+   longer matters. */
 static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
 {
     const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
