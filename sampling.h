@@ -15624,12 +15624,14 @@ typedef struct sampi_lex {
     int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
 } sampi_lex;
 
-/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). */
+/* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
+   member i (-1: it is none), `then` still begins with the list before it: sampi_list_behind. */
 typedef struct sampi_call {
     int32_t rule;
     samp_token token;
     bool negated;
     sampi_node then;
+    int32_t member;
 } sampi_call;
 
 typedef struct sampi_frame {
@@ -15637,7 +15639,7 @@ typedef struct sampi_frame {
 } sampi_frame;
 typedef struct sampi_edge {
     sampi_node then;
-    int32_t frame, next;
+    int32_t member, frame, next; /* member: as in a call */
 } sampi_edge;
 typedef struct sampi_item {
     int32_t state, frame;
@@ -15696,6 +15698,7 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, for apply */
     int32_t n_now, base; /* base: frames from there on are of the step under way */
     int32_t live;        /* frames that were left when they were last looked through */
+    int32_t in_vain;     /* steps that sampi_takes_plain took before it gave up */
     bool ended;          /* the step under way has an item that ends the outermost frame */
     int status;          /* what went wrong in the call under way */
     int64_t budget;      /* steps that it may still take */
@@ -15864,43 +15867,69 @@ static sampi_node sampi_seen_with(sampi_matcher *m, sampi_node seen, int32_t n, 
     return sampi_sound(m, sampi_tree_pool_end(&m->tree, SAMPI_NODE_SEEN, at));
 }
 
-/* What a list may go on with, as a node without it in front: nothing, the separator, or any member that leaves room for
-   all that must still come. */
-static sampi_node sampi_list_open(sampi_matcher *m, sampi_node n)
+/* A list before a member, as its node has it. */
+typedef struct sampi_opening {
+    sampi_list list;
+    const sampi_member *member; /* [list.n], until the tree grows */
+    sampi_node seen;
+    int32_t count;         /* members that there were */
+    int32_t missing, left; /* of those that were not: how many must come, how many may */
+} sampi_opening;
+
+static sampi_opening sampi_opening_of(const sampi_tree *t, const sampi_expr *e)
 {
-    sampi_tree *t = &m->tree;
-    const sampi_expr e = *sampi_at(t, n);
-    const sampi_list list = *((const sampi_list *)t->lists.data + e.a);
-    int32_t first = m->work.n, count = e.c / 2, missing = 0, left = 0;
-    if (e.c > 0 && !(e.c & 1)) { /* behind a member */
-        sampi_node more = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1));
-        if (count >= list.most || sampi_list_open(m, more) == SAMPI_NEVER) more = SAMPI_NEVER;
-        sampi_node rest = sampi_join(m, list.separator, more);
-        return e.known & SAMPI_KNOWN_EMPTY ? sampi_sound(m, sampi_tree_alt(t, SAMPI_EMPTY, rest)) : rest;
+    sampi_opening p;
+    p.list = *((const sampi_list *)t->lists.data + e->a);
+    p.member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *p.member, p.list.first);
+    p.seen = e->b;
+    p.count = e->c / 2;
+    p.missing = p.left = 0;
+    for (int32_t i = 0; i < p.list.n; i++) {
+        bool was = sampi_has_seen(t, p.seen, i);
+        p.missing += !was && p.member[i].required;
+        p.left += !was;
     }
-    if (e.known & SAMPI_KNOWN_EMPTY) sampi_work_push(m, SAMPI_EMPTY);
-    const sampi_member *member = (const sampi_member *)sampi_vec_at(&t->members, sizeof *member, list.first);
-    for (int32_t i = 0; i < list.n; i++) {
-        bool was = sampi_has_seen(t, e.b, i);
-        missing += !was && member[i].required;
-        left += !was;
-    }
-    /* members are counted up to where the number no longer matters */
-    int32_t most = list.most == INT32_MAX ? (list.least > 1 ? list.least : 1) : list.most;
-    int32_t after = 2 * (count < most ? count + 1 : most);
-    int64_t room = (int64_t)list.most - count - 1;
-    for (int32_t i = 0; i < list.n && sampi_step(m); i++) {
-        if (sampi_has_seen(t, e.b, i) || count >= list.most || missing - member[i].required > room) continue;
-        if (list.other == SAMPI_NEVER && count + left < list.least) continue;
-        sampi_node seen = sampi_seen_with(m, e.b, list.n, i);
-        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, seen, after));
-        sampi_work_push(m, sampi_join(m, member[i].node, then));
-    }
-    if (list.other != SAMPI_NEVER && count < list.most && missing <= room) {
-        sampi_node then = sampi_sound(m, sampi_tree_node(t, SAMPI_NODE_MEMBERS, e.a, e.b, after));
-        sampi_work_push(m, sampi_join(m, list.other, then));
-    }
-    return sampi_unite(m, first);
+    return p;
+}
+
+/* The rule to call for member i of the list (i = n: for any other one), if it may come next, so that there is room left
+   for all that must still come; or NEVER. */
+static sampi_node sampi_opening_takes(const sampi_tree *t, const sampi_opening *p, int32_t i)
+{
+    const int64_t room = (int64_t)p->list.most - p->count - 1;
+    if (room < 0) return SAMPI_NEVER;
+    if (i == p->list.n) return p->missing <= room ? p->list.other : (sampi_node)SAMPI_NEVER;
+    if (sampi_has_seen(t, p->seen, i) || p->missing - p->member[i].required > room) return SAMPI_NEVER;
+    if (p->list.other == SAMPI_NEVER && p->count + p->left < p->list.least) return SAMPI_NEVER;
+    return p->member[i].node;
+}
+
+/* What follows in a list, behind a member: the separator, and one more. NEVER: there can be none, or it is not behind a
+   member. */
+static sampi_node sampi_list_more(sampi_matcher *m, sampi_node n)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    if (e.c == 0 || (e.c & 1)) return SAMPI_NEVER;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++)
+        if (sampi_opening_takes(&m->tree, &p, i) != SAMPI_NEVER)
+            return sampi_join(m, p.list.separator,
+                              sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, e.b, e.c | 1)));
+    return SAMPI_NEVER;
+}
+
+/* What follows behind member i of the list that `then` begins with. Members are counted up to where the number no
+   longer matters. */
+static sampi_node sampi_list_behind(sampi_matcher *m, sampi_node then, int32_t i)
+{
+    const bool alone = sampi_at(&m->tree, then)->kind == SAMPI_NODE_MEMBERS;
+    const sampi_expr seq = *sampi_at(&m->tree, then), e = alone ? seq : *sampi_at(&m->tree, seq.a);
+    const sampi_list list = *((const sampi_list *)m->tree.lists.data + e.a);
+    int32_t count = e.c / 2, most = list.most < INT32_MAX ? list.most : list.least > 1 ? list.least : 1;
+    sampi_node seen = i < list.n ? sampi_seen_with(m, e.b, list.n, i) : e.b;
+    sampi_node behind = sampi_sound(
+        m, sampi_tree_node(&m->tree, SAMPI_NODE_MEMBERS, e.a, seen, 2 * (count < most ? count + 1 : most)));
+    return alone ? behind : sampi_join(m, behind, seq.b);
 }
 
 /* What is left of a repetition after one of its turns. */
@@ -15958,7 +15987,7 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
                 sampi_offer(
                     m, sampi_sound(m, sampi_tree_node(&m->tree, SAMPI_NODE_NOT, sampi_derive(m, e.a, byte), 0, 0)));
                 return;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue; /* members are called */
             default: return; /* NEVER, EMPTY; a token or a call begins with no byte of its own */
         }
     }
@@ -16048,12 +16077,29 @@ static void sampi_add_call(sampi_matcher *m, int32_t first, sampi_call call)
     if (m->calls.n - first > 16) first = m->calls.n - 16;
     for (int32_t i = first; i < m->calls.n && sampi_step(m); i++) {
         const sampi_call *c = (const sampi_call *)m->calls.data + i;
-        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then)
+        if (c->rule == call.rule && c->token == call.token && c->negated == call.negated && c->then == call.then &&
+            c->member == call.member)
             return;
     }
     if (!sampi_alive(m, call.then)) return;
     sampi_call *room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
     if (room) *room = call;
+}
+
+/* The calls of a list's members, with `then` behind it. */
+static void sampi_find_members(sampi_matcher *m, sampi_node n, sampi_node then)
+{
+    const sampi_expr e = *sampi_at(&m->tree, n);
+    then = sampi_join(m, n, then);
+    if (!sampi_alive(m, then)) return;
+    const sampi_opening p = sampi_opening_of(&m->tree, &e);
+    for (int32_t i = 0; i <= p.list.n && sampi_step(m); i++) {
+        sampi_node one = sampi_opening_takes(&m->tree, &p, i);
+        if (one == SAMPI_NEVER) continue;
+        sampi_call call = { sampi_at(&m->tree, one)->a, -1, false, then, i }, *room;
+        room = (sampi_call *)sampi_more(m, &m->calls, sizeof call, 1);
+        if (room) *room = call;
+    }
 }
 
 /* All that may be called at the beginning of n, with `then` behind n. */
@@ -16062,7 +16108,7 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, samp
     while (sampi_step(m)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
-        sampi_call call = { -1, -1, false, then };
+        sampi_call call = { -1, -1, false, then, -1 };
         if (!(e.known & SAMPI_KNOWN_CALLS)) return;
         switch (e.kind) {
             case SAMPI_NODE_REF:
@@ -16093,7 +16139,13 @@ static void sampi_find_calls(sampi_matcher *m, int32_t first, sampi_node n, samp
                 then = sampi_join(m, sampi_repeat_rest(m, &e), then);
                 n = e.a;
                 continue;
-            case SAMPI_NODE_MEMBERS: n = sampi_list_open(m, n); continue;
+            case SAMPI_NODE_MEMBERS:
+                if (e.c == 0 || (e.c & 1)) {
+                    sampi_find_members(m, n, then);
+                    return;
+                }
+                n = sampi_list_more(m, n);
+                continue;
             default: return;
         }
     }
@@ -16161,10 +16213,11 @@ static void sampi_add_item(sampi_matcher *m, int32_t state, int32_t frame)
 }
 
 /* Call a rule in a frame: the frame of its call at this place, with one more who waits. */
-static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t frame)
+static void sampi_enter(sampi_matcher *m, sampi_call call, int32_t frame)
 {
-    int32_t state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body), f = m->rule_frame[rule];
-    if (then == SAMPI_EMPTY) {
+    const int32_t rule = call.rule, state = sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+    int32_t f = m->rule_frame[rule];
+    if (call.then == SAMPI_EMPTY) {
         sampi_add_item(m, state, frame);
         return;
     }
@@ -16177,10 +16230,13 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
         sampi_add_item(m, state, f);
     }
     for (int32_t e = sampi_frame_at(m, f)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
-        if (sampi_edge_at(m, e)->then == then && sampi_edge_at(m, e)->frame == frame) return;
+        if (sampi_edge_at(m, e)->then == call.then && sampi_edge_at(m, e)->member == call.member &&
+            sampi_edge_at(m, e)->frame == frame)
+            return;
     sampi_edge *edge = (sampi_edge *)sampi_more(m, &m->edges, sizeof *edge, 1);
     if (!edge) return;
-    edge->then = then;
+    edge->then = call.then;
+    edge->member = call.member;
     edge->frame = frame;
     edge->next = sampi_frame_at(m, f)->edge;
     sampi_frame_at(m, f)->edge = m->edges.n - 1;
@@ -16189,8 +16245,11 @@ static void sampi_enter(sampi_matcher *m, int32_t rule, sampi_node then, int32_t
 /* A frame is done: those who wait for it go on. */
 static void sampi_return(sampi_matcher *m, int32_t frame)
 {
-    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next)
-        sampi_add_item(m, sampi_state_of(m, sampi_edge_at(m, e)->then), sampi_edge_at(m, e)->frame);
+    for (int32_t e = sampi_frame_at(m, frame)->edge; e >= 0 && sampi_step(m); e = sampi_edge_at(m, e)->next) {
+        const sampi_edge edge = *sampi_edge_at(m, e);
+        sampi_node then = edge.member < 0 ? edge.then : sampi_list_behind(m, edge.then, edge.member);
+        sampi_add_item(m, sampi_state_of(m, then), edge.frame);
+    }
 }
 
 /* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
@@ -16206,7 +16265,7 @@ static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
         }
         for (int32_t c = 0; enter && c < s.n_calls; c++) {
             sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
-            if (call.rule >= 0) sampi_enter(m, call.rule, call.then, item.frame);
+            if (call.rule >= 0) sampi_enter(m, call, item.frame);
         }
     }
 }
@@ -16309,28 +16368,41 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
 
 /* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
    done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
-   expects. */
+   expects. What is true of a state is then true of all that were reached from it. */
 static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
 {
-    enum { LIMIT = 24 };
-    int32_t pair[LIMIT][2] = { { state, 0 } }, n = 1;
+    enum { MANY = 192, FEW = 12, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
+    const uint8_t *class_of = m->grammar->class_of;
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW;
+    const int64_t budget = m->budget;
+    int32_t pair[MANY][2] = { { state, 0 } }, n = 1;
     for (int32_t i = 0; i < n; i++) {
+        int32_t last = -1, last_to = -1;
         for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
             int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
-            if (to < 0) continue;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
-            if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) return false;
+            if (to < 0 || (class_of[b] == last && to == last_to)) continue;
+            last = class_of[b];
+            last_to = to;
+            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b);
+            const sampi_lex *s = sampi_lex_at(m, next);
+            if (!next || (s->flags & SAMPI_STATE_CALLS) || (keep && (s->flags & SAMPI_STATE_ENDS))) return false;
             if (one && to == 0) {
-                if (!(flags & SAMPI_STATE_ENDS)) return false;
+                if (!(s->flags & SAMPI_STATE_ENDS)) return false;
                 continue;
             }
+            if (to == 0 && s->reach[keep] == INT32_MAX) continue;
             while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
             if (k < n) continue;
-            if (n == LIMIT) return false;
+            if (n == limit || budget - m->budget > PATIENCE / 2) {
+                if (limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+                return false;
+            }
             pair[n][0] = next;
             pair[n++][1] = to;
         }
     }
+    for (int32_t i = 0; i < n && !one && !m->status; i++)
+        if (pair[i][1] == 0) sampi_lex_at(m, pair[i][0])->reach[keep] = INT32_MAX;
     return !m->status;
 }
 
@@ -18687,17 +18759,51 @@ static SAMPI_COLD sampi_node sampi_schema_whole(const sampi_schema *x)
     return x->draft == 4 ? whole : sampi_tree_seq(t, whole, sampi_schema_optional(t, point));
 }
 
-/* The whole numbers (no sign) that end in the digits w [n], and then in so many zeros. A number may be shorter than
-   that: as if zeros led it. */
-static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n, int32_t zeros)
+/* n digits, a multiple of m if `rest` stands before them: nodes[] has this of one digit less for each rest of m,
+   and then of n. */
+static SAMPI_COLD void sampi_schema_rests(const sampi_schema *x, sampi_node *nodes, sampi_node *more, int32_t m,
+                                          int32_t power)
+{
+    sampi_tree *t = x->tree;
+    for (int32_t rest = 0; rest < m; rest++) {
+        sampi_node node = SAMPI_NEVER;
+        for (int32_t d = 9; d >= 0; d--) {
+            sampi_node less = nodes[(rest + d * power) % m];
+            if (less == SAMPI_NEVER) continue;
+            node = sampi_tree_alt(t, sampi_tree_seq(t, sampi_schema_digits(t, '0' + d, '0' + d, 1, 1), less), node);
+        }
+        more[rest] = node;
+    }
+    memcpy(nodes, more, (size_t)m * sizeof *nodes);
+}
+
+/* The whole multiples (no sign) of m * 10^zeros, where m divides 10^k: what ends in k digits that are one of m, or is
+   shorter. */
+static SAMPI_COLD sampi_node sampi_schema_whole_multiples(const sampi_schema *x, int32_t m, int32_t k, int32_t zeros)
+{
+    sampi_tree *t = x->tree;
+    sampi_node *nodes = (sampi_node *)SAMP_MALLOC(2 * (size_t)m * sizeof *nodes), all = SAMPI_NEVER;
+    if (!nodes) return SAMP_E_NOMEM; /* only ever of few: m is a power of 2 or 5 */
+    for (int32_t rest = 0; rest < m; rest++) nodes[rest] = rest ? SAMPI_NEVER : SAMPI_EMPTY;
+    for (int32_t i = 0, power = 1; i < k; i++, power *= 10) {
+        sampi_schema_rests(x, nodes, nodes + m, m, power);
+        all = sampi_tree_alt(t, nodes[0], all);
+    }
+    all = sampi_tree_alt(t, all, sampi_tree_seq(t, sampi_schema_digits(t, '0', '9', 0, -1), nodes[0]));
+    SAMP_FREE(nodes);
+    all = sampi_tree_seq(t, all, sampi_schema_digits(t, '0', '0', zeros, zeros));
+    return sampi_tree_and(t, x->digits, sampi_tree_alt(t, sampi_tree_text(t, "0", 1), all));
+}
+
+/* The whole numbers (no sign) that end in the digits w [n]. A number may be shorter than that: as if zeros led it. */
+static SAMPI_COLD sampi_node sampi_schema_whole_end(const sampi_schema *x, const char *w, int32_t n)
 {
     sampi_tree *t = x->tree;
     int32_t lead = 0;
     while (lead < n && w[lead] == '0') lead++;
-    sampi_node end = sampi_schema_digits(t, '0', '0', zeros, zeros), any = sampi_schema_digits(t, '0', '9', 0, -1);
-    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_seq(t, sampi_tree_text(t, w, (size_t)n), end));
-    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1)
-                                 : sampi_tree_seq(t, sampi_tree_text(t, w + lead, (size_t)(n - lead)), end);
+    sampi_node any = sampi_schema_digits(t, '0', '9', 0, -1);
+    sampi_node longer = sampi_tree_seq(t, any, sampi_tree_text(t, w, (size_t)n));
+    sampi_node exact = lead == n ? sampi_tree_text(t, "0", 1) : sampi_tree_text(t, w + lead, (size_t)(n - lead));
     return sampi_tree_and(t, x->digits, sampi_tree_alt(t, longer, exact));
 }
 
@@ -18730,10 +18836,13 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
     int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
     sampi_node all = SAMPI_NEVER;
-    for (int32_t end = 0; end < power; end += m) {
+    if (e >= 0)
+        all = sampi_tree_seq(t, k + e ? sampi_schema_whole_multiples(x, m, k, e) : x->digits,
+                             sampi_schema_fraction_end(x, 0, NULL, 0));
+    for (int32_t end = 0; end < power && e < 0; end += m) {
         char text[8];
         for (int32_t i = k, rest = end; i-- > 0; rest /= 10) text[i] = (char)('0' + rest % 10);
-        sampi_node whole = n_whole || e > 0 ? sampi_schema_whole_end(x, text, n_whole, e > 0 ? e : 0) : x->digits;
+        sampi_node whole = n_whole ? sampi_schema_whole_end(x, text, n_whole) : x->digits;
         sampi_node fraction = sampi_schema_fraction_end(x, places - (k - n_whole), text + n_whole, k - n_whole);
         all = sampi_tree_alt(t, all, sampi_tree_seq(t, whole, fraction));
     }
@@ -18807,13 +18916,46 @@ static SAMPI_COLD sampi_texts sampi_texts_filter(sampi_schema *x, sampi_texts a,
     return both;
 }
 
+/* Is the node all strings of so many characters? They are r->a, at least r->b and at most r->c (-1: any number). */
+static SAMPI_COLD bool sampi_schema_length(const sampi_schema *x, sampi_node node, sampi_expr *r)
+{
+    const sampi_tree *t = x->tree;
+    if (node < 0 || x->status || sampi_at(t, node)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_node quote = sampi_at(t, x->string)->a, behind = sampi_at(t, node)->b;
+    if (sampi_at(t, node)->a != quote || sampi_at(t, behind)->kind != SAMPI_NODE_SEQ) return false;
+    const sampi_expr e = *sampi_at(t, behind);
+    if (e.b != quote) return false;
+    *r = *sampi_at(t, e.a);
+    if (r->kind != SAMPI_NODE_REPEAT) { /* one is no REPEAT */
+        r->a = e.a;
+        r->b = r->c = 1;
+    }
+    return r->a == x->any || r->a == x->character;
+}
+
+/* Strings of so many characters; most -1: any number. */
+static SAMPI_COLD sampi_node sampi_schema_long(const sampi_schema *x, sampi_node character, int32_t least,
+                                               int32_t most)
+{
+    return sampi_schema_in_quotes(x->tree, sampi_tree_repeat(x->tree, character, least, most));
+}
+
+/* What both match. Of two lengths one is made: counters that run side by side would have too many states. */
+static SAMPI_COLD sampi_node sampi_schema_both(sampi_schema *x, sampi_node a, sampi_node b)
+{
+    sampi_expr p, q;
+    if (!sampi_schema_length(x, a, &p) || !sampi_schema_length(x, b, &q)) return sampi_tree_and(x->tree, a, b);
+    int32_t least = p.b > q.b ? p.b : q.b, most = p.c < 0 || (q.c >= 0 && q.c < p.c) ? q.c : p.c;
+    return most >= 0 && least > most ? (sampi_node)SAMPI_NEVER
+                                     : sampi_schema_long(x, p.a == x->any ? q.a : p.a, least, most);
+}
+
 static SAMPI_COLD sampi_texts sampi_texts_and(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
 {
     if (a.n == SAMPI_ANY || b.n == 0) return b;
     if (b.n == SAMPI_ANY || a.n == 0) return a;
     if (a.n > 0 && b.n > 0) return sampi_texts_filter(x, a, b, true);
-    return sampi_texts_some(x,
-                            sampi_tree_and(x->tree, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
+    return sampi_texts_some(x, sampi_schema_both(x, sampi_texts_node(x, a, string), sampi_texts_node(x, b, string)));
 }
 
 static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sampi_texts b, bool string)
@@ -18836,6 +18978,12 @@ static SAMPI_COLD sampi_texts sampi_texts_not(sampi_schema *x, sampi_texts a, bo
 {
     if (a.n == SAMPI_ANY) return sampi_texts_none();
     if (a.n == 0) return sampi_texts_any();
+    sampi_expr r;
+    if (string && a.n == SAMPI_SOME && sampi_schema_length(x, a.node, &r)) {
+        sampi_node longer = r.c < 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, r.c + 1, -1);
+        sampi_node shorter = r.b == 0 ? SAMPI_NEVER : sampi_schema_long(x, x->character, 0, r.b - 1);
+        return sampi_texts_some(x, sampi_tree_alt(x->tree, shorter, longer));
+    }
     return sampi_texts_some(
         x, sampi_schema_except(x->tree, string ? x->shortest : x->plain, sampi_texts_node(x, a, string)));
 }
@@ -19118,8 +19266,7 @@ static SAMPI_COLD sampi_texts sampi_schema_strings(sampi_schema *x, int32_t sche
     int32_t most = sampi_schema_count(x, schema, SAMPI_KEY_MAX_LENGTH, INT32_MAX);
     if (least > most) return sampi_texts_none();
     if (least > 0 || most < INT32_MAX) {
-        sampi_node inside = sampi_tree_repeat(x->tree, x->any, least, most < INT32_MAX ? most : -1);
-        all = sampi_texts_some(x, sampi_schema_in_quotes(x->tree, inside));
+        all = sampi_texts_some(x, sampi_schema_long(x, x->any, least, most < INT32_MAX ? most : -1));
     }
     int32_t pattern = sampi_keyword(x, schema, SAMPI_KEY_PATTERN),
             format = sampi_keyword(x, schema, SAMPI_KEY_FORMAT);
