@@ -124,8 +124,8 @@ if [ "${2:-}" = quick ]; then
     errors "$CXX" c++11 cpp
     hidden "$CC" c11 c
     hidden "$CXX" c++11 cpp
-    build "$CC" c11 c -O1 -DSAMPLING_GRAMMAR
-    build "$CXX" c++11 cpp -O1 -DSAMPLING_GRAMMAR
+    build "$CC" c11 c -O0 -DSAMPLING_GRAMMAR
+    build "$CXX" c++11 cpp -O0 -DSAMPLING_GRAMMAR
     llama "$CC" c11 c -O0
     llama "$CXX" c++11 cpp -O0
     echo "compile: both headers as C11 ($CC) and C++11 ($CXX) without a warning; make test-compile tries more"

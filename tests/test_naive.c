@@ -156,19 +156,19 @@ static void play_kind(samp_grammar_kind kind, const char *(*make)(maker *, sourc
 static void test_gbnf(void **state)
 {
     (void)state;
-    play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(160, 2), 1000000);
+    play_kind(SAMP_GRAMMAR_GBNF, random_grammar, cases(80, 2), 1000000);
 }
 
 static void test_regex(void **state)
 {
     (void)state;
-    play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(400, 4), 2000000);
+    play_kind(SAMP_GRAMMAR_REGEX, random_regex, cases(200, 4), 2000000);
 }
 
 static void test_schema(void **state)
 {
     (void)state;
-    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(32, 1), 3000000);
+    play_kind(SAMP_GRAMMAR_JSON_SCHEMA, random_schema, cases(16, 1), 3000000);
 }
 
 int main(int argc, char **argv)
