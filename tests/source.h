@@ -21,18 +21,18 @@ static inline uint64_t env_setting(const char *name, uint64_t otherwise)
 }
 
 /* How much is played: SAMP_TEST_FULL has all of it (make ci), SAMP_TEST_QUICK very little (valgrind, an emulator), and in
-   between the slow tests play about a twelfth (make test). */
+   between the slow tests play about a sixteenth (make test). */
 static inline bool quick(void) { return env_setting("SAMP_TEST_QUICK", 0) != 0; }
 static inline uint64_t amount(uint64_t n_full, uint64_t n_quick)
 {
     if (quick()) return n_quick;
-    return env_setting("SAMP_TEST_FULL", 0) ? n_full : (n_full + 11) / 12;
+    return env_setting("SAMP_TEST_FULL", 0) ? n_full : (n_full + 15) / 16;
 }
 static inline uint64_t cases(uint64_t n_full, uint64_t n_quick)
 {
     return env_setting("SAMP_TEST_CASES", amount(n_full, n_quick));
 }
-static inline int rounds(int n) { return quick() ? 1 + n / 25 : env_setting("SAMP_TEST_FULL", 0) ? n : n / 2; }
+static inline int rounds(int n) { return quick() ? 1 + n / 25 : env_setting("SAMP_TEST_FULL", 0) ? n : (n + 3) / 4; }
 
 /* SAMP_TEST_SEED: what a failed test prints replays it. */
 static inline uint64_t test_seed(void) { return env_setting("SAMP_TEST_SEED", 1); }
