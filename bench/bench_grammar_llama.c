@@ -8,25 +8,10 @@
  * allowed, 77 if the library can't be used. */
 #include "../tests/json_gbnf.h"
 #include "../tests/parity/grammar_peer.h"
-
-#include <stdlib.h>
-#include <time.h>
+#include "bench.h"
 
 enum { MAX_MASKS = 1 << 14 };
 static double cost[MAX_MASKS];
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* Of the masks so far: how many do not allow as many tokens as the script says, and how far off they are at most. */
 static int n_different;
@@ -37,9 +22,9 @@ static double mask(peer_sampler *s, peer_data *data, const bool *counts, int32_t
 {
     peer_array cur = { data, (size_t)n_vocab, -1, false };
     for (int32_t i = 0; i < n_vocab; i++) data[i] = (peer_data){ i, 0.0f, 0.0f };
-    double start = now_us();
+    double start = bench_cpu();
     peer.apply(s, &cur);
-    double us = now_us() - start;
+    double us = bench_cpu() - start;
     long more = -want;
     for (int32_t i = 0; i < n_vocab; i++) more += counts[i] && data[i].logit == 0.0f;
     n_different += more != 0;
@@ -59,9 +44,9 @@ static int play(FILE *script, const void *vocab, double *init_us)
         char text[256];
         counts[i] = peer.piece(vocab, i, text, sizeof text, 0, false) > 0; /* of special tokens it tells none */
     }
-    double start = now_us();
+    double start = bench_cpu();
     peer_sampler *s = peer.init_grammar(vocab, JSON_GBNF, "root");
-    *init_us = now_us() - start;
+    *init_us = bench_cpu() - start;
     for (long want; s && n >= 0 && n < MAX_MASKS && fscanf(script, "%d %ld", &token, &want) == 2;) {
         cost[n] = mask(s, data, counts, n_vocab, token, want);
         n = cost[n] < 0.0 ? -1 : n + 1;
@@ -89,7 +74,7 @@ int main(int argc, char **argv)
     int n = play(script, vocab, &init_us);
     if (n < 1) return 1;
     for (int i = 0; i < n; i++) sum += cost[i];
-    qsort(cost, (size_t)n, sizeof *cost, compare);
+    qsort(cost, (size_t)n, sizeof *cost, bench_compare);
     printf("%-44s %9.1f %9.1f %9.1f %9.2f\n", "llama.cpp, the same grammar", sum / n, cost[n / 2],
            cost[(int)(0.99 * n)], init_us / 1e3);
     printf("%-44s %d masks allow more tokens or fewer, by at most %ld\n", "", n_different, most_different);

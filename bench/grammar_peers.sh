@@ -24,7 +24,7 @@ llama_row() {
             node tests/llama/vocabulary.mjs "$build/llama/vocabulary" "$build/llama/vocabulary.txt" &&
             "$build/llama/gguf" wide "$build/llama/vocabulary.txt" "$gguf" || exit 1
     fi
-    ${CC:-cc} -O2 -std=gnu11 -I. bench/bench_grammar_llama.c -o "$dir/llama" -ldl || exit 1
+    ${CC:-cc} -O2 -std=gnu11 -I. bench/bench_grammar_llama.c -o "$dir/llama" -lm -ldl || exit 1
     "$dir/llama" "$bins/libllama.v0.5.0.so" "$gguf" "$dir/script.txt"
 }
 llama_row || { [ $? -eq 77 ] || exit 1; missing "llama.cpp, the same grammar"; }

@@ -55,6 +55,16 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* Under each grammar, with both random sources, on the host's kernels and on the first device. */
+static void play_all(void (*play)(int device, const samp_grammar *g, samp_rng_kind rng))
+{
+    for (size_t i = 0; i < TEST_COUNT(grammar); i++)
+        for (int rng = 0; rng < 2; rng++) {
+            play(SAMP_GPU_HOST, grammar[i], (samp_rng_kind)rng);
+            play(0, grammar[i], (samp_rng_kind)rng);
+        }
+}
+
 /* -------------------------------------------------------------------------------------------------- the stage */
 
 /* One chain of each row is drawn from by the context, the other one step by step. */
@@ -208,11 +218,7 @@ static void play_in_chains(int device, const samp_grammar *g, samp_rng_kind rng)
 static void test_in_chains(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < TEST_COUNT(grammar); i++)
-        for (int rng = 0; rng < 2; rng++) {
-            play_in_chains(SAMP_GPU_HOST, grammar[i], (samp_rng_kind)rng);
-            play_in_chains(0, grammar[i], (samp_rng_kind)rng);
-        }
+    play_all(play_in_chains);
 }
 
 /* Rows whose masks are grammars': all of the chain runs on the device, unless it draws as llama.cpp does. The
@@ -259,11 +265,7 @@ static void play_masks(int device, const samp_grammar *g, samp_rng_kind rng)
 static void test_masks(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < TEST_COUNT(grammar); i++)
-        for (int rng = 0; rng < 2; rng++) {
-            play_masks(SAMP_GPU_HOST, grammar[i], (samp_rng_kind)rng);
-            play_masks(0, grammar[i], (samp_rng_kind)rng);
-        }
+    play_all(play_masks);
 }
 
 /* A grammar and a mask at once: what both allow. */
