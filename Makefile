@@ -225,11 +225,12 @@ $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
-FUZZERS := chain grammar_text grammar_walk grammar_saved
+FUZZERS := chain grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/chain: RANDOM_INPUTS := 20000
 fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
+fuzz/shard_merge: RANDOM_INPUTS := 5000
 
 ## fuzz-regress: the fuzzers' corpora, and random inputs: both executors, texts of grammars, walks, saved bytes
 fuzz-regress: $(FUZZERS:%=fuzz/%)
