@@ -53,11 +53,19 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 fast|avx2|V(split)|no look at ids|s/bad |= .*;//
-fast|avx2|V(split)|an id is compared with one before the last|s/SHUFFLE(last, id/SHUFFLE(last, last/
+fast|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v/SHUFFLE(last, last/
+fast|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
-fast|avx2|V(field)|a vector for another|s/p + 16)/p + 8)/
+fast|avx2|V(field)|a vector for another|s/d\[2\]/d[1]/
+fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
+fast|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
+fast|scalar|sampi_put_scalar|logits as p|s/p = p\[i\]/p = l[i]/
+fast|avx2|V(put)|ids are overwritten|s/V(third)(2)/V(third)(1)/
+fast|avx2|V(put)|p does not stay|s/V(field)(v, 2)/a/
+fast|avx2|V(put)|a logit for another|s/0, 4, 12, 0/0, 5, 12, 0/
+fast|avx2|V(put)|the rest is left out|s/n - i, l/0, l/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
