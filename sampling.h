@@ -10006,10 +10006,10 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
     if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
-        sampi_add_change(row, d[i].id, -INFINITY);
+        sampi_set_element(row, (size_t)d[i].id, -INFINITY);
     row->by_order = true;
     row->cur.data = NULL;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
@@ -10185,9 +10185,9 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
     size_t n = best.n;
     if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
     for (size_t i = 0, seen = 0; i < n; i++)
-        if (best.x[i] == max && seen++ > 0) sampi_add_change(row, best.id[i], -INFINITY);
+        if (best.x[i] == max && seen++ > 0) sampi_set_element(row, (size_t)best.id[i], -INFINITY);
     row->floor = max;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
