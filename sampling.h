@@ -2294,8 +2294,9 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
 {
     V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
-    const uint8_t *bits = (const uint8_t *)mask + (i + at) / 8; /* x86 has the lowest first */
-    return mask ? V(select)((V(m))(bits[0] | bits[8] << 8), v, V(all)(-INFINITY)) : v;
+    if (!mask) return v;
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD)); }

@@ -97,7 +97,7 @@ fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
 batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
 batch|avx512|V(part)|half a line twice|s/i + at + 64)/i + at)/
-batch|avx512|V(part)|the mask of other elements|s/bits\[8\]/bits[0]/
+batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
 batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
 batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/
 batch|avx2|V(fetch_as)|the row from its start|s/V(row)(x, dtype, mask, at + i)/V(row)(x, dtype, mask, i)/
