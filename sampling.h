@@ -1737,6 +1737,15 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
+}
+
 #ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
@@ -1862,7 +1871,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      count     how many elements are >= floor.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
-     mass      the sum of w [i] over x [i] >= floor.
+     mass      the sum of w [n] (slack 16, of which up to 15 elements are read) over x [i] >= floor.
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
@@ -2114,15 +2123,6 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
     return sum;
 }
 
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
-}
-
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
 {
     (void)x, (void)c, (void)from, (void)sum;
@@ -2136,6 +2136,7 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
 #define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
 #define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 #if defined(__clang__) || __GNUC__ >= 12
@@ -2188,7 +2189,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
                           and allowed are for that)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     apart                load; with 16 lanes eight floats from p and eight from p + at
      field                id (0), logit (1) or p (2, not with four lanes) of SAMPI_W candidates, which are d [3]
      before               the lane before each one of v: of the first the last one of `last`
      third                with eight lanes: those whose number + k, k < 3, is a multiple of 3
@@ -2292,6 +2294,7 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2301,14 +2304,13 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
 {
-    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 16));
-    return mask ? V(select)((V(m))_pext_u32(mask[i / 32], 0xFF00FFu << at), v, V(all)(-INFINITY)) : v;
+    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
+    if (!mask) return v;
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
-{
-    V(f) v = V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD));
-    return SAMPI_SHUFFLE(v, v, 0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-}
+    { return V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD)); }
 
 #elif SAMPI_W == 8 /* avx2 */
 
@@ -2320,8 +2322,8 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: s
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
-    V(m) low = SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3), high = SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
-    return (V(q))(half ? high : low);
+    if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
+    return (V(q))SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3);
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
@@ -2464,19 +2466,9 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    uint64_t sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { uint64_t sum = 0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
-SAMPI_OP double V(hsum)(V(d) v)
-{
-    double sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v)
 {
     float max = v[0];
@@ -2510,6 +2502,7 @@ SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
     { return V(row)(x, dtype, mask, i + at); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
 #endif
 /* clang-format on */
 
@@ -2560,7 +2553,8 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
-        V(i) pairs = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + i));
+        const float *p = (const float *)(const void *)((const uint16_t *)x + i);
+        V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
         *nan |= V(unord)(even, odd);
         return V(max)(even, odd);
@@ -2574,20 +2568,21 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { *max, *max, *max, *max };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
-            V(f) one = V(both)(x, dtype, mask, (size_t)(row * k), nan);
-            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, (size_t)(row * k + 8), nan));
+            size_t at = (size_t)(SAMPI_W == 16 ? k + (k & 4) : k) * SAMPI_LINE;
+            V(f) one = V(both)(x, dtype, mask, at, nan);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, nan));
             v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
         v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
         V(store)(line, v[0]);
         *max = V(max)(*max, v[0]);
-        x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
-        mask = mask ? mask + rows * row / 32 : NULL;
+        x = (const char *)x + step * SAMPI_SIZE_OF(dtype);
+        mask = mask ? mask + step / 32 : NULL;
     }
 }
 
@@ -2852,12 +2847,13 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
 SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(q) sum[2] = { V(allq)(0), V(allq)(0) };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W)
-        for (int k = 0; k < 2; k++)
-            sum[k] = V(add_where)(sum[k], V(ge)(V(load)(x + i), lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
-    return V(hsumq)(sum[0] + sum[1]) + sampi_mass_scalar(x + i, w + i, n - i, floor);
+    V(q) sum = V(allq)(0);
+    V(f) v;
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &v);
+        for (int k = 0; k < 2; k++) sum = V(add_where)(sum, V(ge)(v, lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
+    }
+    return V(hsumq)(sum);
 }
 
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
@@ -2906,11 +2902,9 @@ SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor
         SAMPI_FOUR
         {
             V(i) minus = V(chord)(i4[k]);
-            if (all)
-                sum[k % 2] -= minus, seen |= i4[k];
-            else
-                sum[k % 2] = V(sub_where)(sum[k % 2], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)),
-                                          minus);
+            V(m) in = V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f));
+            sum[k % 2] = all ? sum[k % 2] - minus : V(sub_where)(sum[k % 2], in, minus);
+            seen |= i4[k];
         }
     }
     *far |= all && V(any)(V(negative)(seen));
@@ -8410,16 +8404,21 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel of this name for rows that are not floats: line by line. */
+/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
-    float buf[SAMPI_LINE];
-    size_t m = 0;
+    float x[SAMPI_TILE];
+    int32_t id[SAMPI_TILE];
+    size_t m = 0, n = 0;
     for (size_t h = 0; h < n_lines; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE, n = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
-        row->k->fetch(row->data, row->dtype, row->mask, at, n, buf);
-        m += row->k->collect(buf, NULL, (int32_t)at, n, floor, INFINITY, work->x + m, work->id + m);
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, x + n);
+        for (size_t i = 0; i < SAMPI_LINE; i++) id[n + i] = (int32_t)(at + i);
+        n += len;
+        if (n < SAMPI_TILE && h + 1 < n_lines) continue;
+        m += row->k->collect(x, id, 0, n, floor, INFINITY, work->x + m, work->id + m);
+        n = 0;
     }
     return m;
 }
