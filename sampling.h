@@ -1877,7 +1877,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
-     put       the logits of candidates = l [n], and their p = p [n] (NULL: as they are).
+     put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
@@ -1932,7 +1932,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
-    void (*put)(samp_token_data *d, size_t n, const float *l, const float *p);
+    void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
@@ -2107,10 +2107,10 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
     return ascend;
 }
 
-static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p)
+static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     for (size_t i = 0; i < n; i++) d[i].logit = l[i];
-    for (size_t i = 0; i < n && p; i++) d[i].p = p[i];
+    for (size_t i = 0; i < n && p; i++) d[i].p = (float)((double)p[i] / sum);
 }
 
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
@@ -2191,9 +2191,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
                           and allowed are for that)
      part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
      apart                load; with 16 lanes eight floats from p and eight from p + at
-     field                id (0), logit (1) or p (2, not with four lanes) of SAMPI_W candidates, which are d [3]
-     before               the lane before each one of v: of the first the last one of `last`
-     third                with eight lanes: those whose number + k, k < 3, is a multiple of 3
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
+     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -2338,15 +2337,17 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32((__m256i)id, order));
     return (size_t)__builtin_popcount(bits);
 }
-SAMPI_OP V(m) V(third)(int k)
-{
-    static const int32_t lanes[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
-    return (V(m))V(loadi)(lanes + k);
-}
 SAMPI_OP V(f) V(field)(const V(f) * d, int w)
 {
-    V(f) v = V(select)(V(third)((16 - w) % 3), d[2], V(select)(V(third)((8 - w) % 3), d[1], d[0]));
+    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
+    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), d[1], d[0]);
+    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), d[2], v);
     return _mm256_permutevar8x32_ps(v, (__m256i)(V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w));
+}
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+{
+    if (half) return SAMPI_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    return SAMPI_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
 }
 SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
@@ -2429,6 +2430,8 @@ SAMPI_OP V(f) V(field)(const V(f) * d, int w)
     return w ? SAMPI_SHUFFLE(SAMPI_SHUFFLE(d[0], d[1], 1, 1, 4, 4), SAMPI_SHUFFLE(d[1], d[2], 3, 3, 6, 6), 0, 2, 4, 6)
              : SAMPI_SHUFFLE(d[0], SAMPI_SHUFFLE(d[1], d[2], 2, 2, 5, 5), 0, 3, 4, 6);
 }
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+    { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
 SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 3, 4, 5, 6); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
@@ -2951,22 +2954,17 @@ SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
     bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
     return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
 }
-#endif
 
-#if SAMPI_W == 8
-SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p)
+SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
 {
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        float *at = (float *)(void *)(d + i);
-        V(f) v[3] = { V(load)(at), V(load)(at + 8), V(load)(at + 16) };
-        V(f) a = V(load)(l + i), b = p ? V(load)(p + i) : V(field)(v, 2);
-        v[0] = V(select)(V(third)(0), v[0], SAMPI_SHUFFLE(a, b, 0, 0, 8, 0, 1, 9, 0, 2)); /* ids stay */
-        v[1] = V(select)(V(third)(2), v[1], SAMPI_SHUFFLE(a, b, 10, 0, 3, 11, 0, 4, 12, 0));
-        v[2] = V(select)(V(third)(1), v[2], SAMPI_SHUFFLE(a, b, 5, 13, 0, 6, 14, 0, 7, 15));
-        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) V(store)(at + 8 * k, v[k]);
+    for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
+        V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
+        if (sum != 1.0) b = V(narrow)(V(widen)(b, 0) / V(alld)(sum), V(widen)(b, 1) / V(alld)(sum));
+        for (int k = 0; k < 2; k++) both[k] = V(zip)(a, b, k);
+        SAMPI_UNROLL_8 for (size_t k = 0; k < SAMPI_W; k++) memcpy(&d[i + k].logit, (const char *)both + 8 * k, 8);
     }
-    sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL);
+    sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
 #endif
 
@@ -3045,42 +3043,42 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-/* With four lanes libm's expf is as fast, and the shuffles of put would cost what they save; where memory is the limit,
-   16 save no more than eight. So three sets are named besides the own one: whose split, put and expf are used. */
-#define SAMPI_KERNELS(name, isa, split, put, long)                                                                   \
+/* With four lanes libm's expf is as fast; where memory is the limit, 16 lanes save no more than eight. So two sets are
+   named besides the own one: whose split and put are used, and whose expf. */
+#define SAMPI_KERNELS(name, isa, array, long)                                                                        \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##split,        \
-            sampi_put_##put, sampi_expf_##long, sampi_climb_##isa                                                    \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##array,        \
+            sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                                                  \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
-    SAMPI_KERNELS("scalar", scalar, scalar, scalar, scalar),
+    SAMPI_KERNELS("scalar", scalar, scalar, scalar),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS("generic", generic, generic, scalar, scalar),
+    SAMPI_KERNELS("generic", generic, generic, scalar),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS("sse2", sse2, sse2, scalar, scalar),
+    SAMPI_KERNELS("sse2", sse2, sse2, scalar),
 #endif
 #if SAMPI_AVX2
-    SAMPI_KERNELS("avx2", avx2, avx2, avx2, avx2),
+    SAMPI_KERNELS("avx2", avx2, avx2, avx2),
 #endif
 #if SAMPI_AVX512
-    SAMPI_KERNELS("avx512", avx512, avx2, avx2, avx512),
+    SAMPI_KERNELS("avx512", avx512, avx2, avx512),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS("neon", neon, neon, scalar, scalar),
+    SAMPI_KERNELS("neon", neon, neon, scalar),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS("wasm", wasm, wasm, scalar, scalar),
+    SAMPI_KERNELS("wasm", wasm, wasm, scalar),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
 
 /* In use where no set works. Samplers then carry SAMP_E_UNSUPPORTED (samp_status), the operator returns it. */
-static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar, scalar, scalar);
+static const sampi_kernels SAMPI_REFUSED = SAMPI_KERNELS("none", scalar, scalar, scalar);
 
 /* Does this CPU have every feature that the set's SAMPI_T names, and does the system save its registers? */
 static SAMPI_COLD bool sampi_cpu_has(const char *name)
@@ -10962,12 +10960,6 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
-/* p [SAMPI_TILE] /= sum */
-static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
-{
-    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
-}
-
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
 static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
@@ -10988,18 +10980,16 @@ static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums 
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
-    bool has_p = sums || row->sum > 0.0;
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
         if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        if (row->sum > 0.0) {
-            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
-            sampi_llama_quotients(p, row->sum);
-        }
-        row->k->put(d + at, len, l, has_p ? p : NULL);
+        if (row->sum > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        else
+            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
     }
 }
 

@@ -58,14 +58,14 @@ fast|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
-fast|avx2|V(field)|a vector for another|s/d\[2\]/d[1]/
+fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 fast|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
 fast|scalar|sampi_put_scalar|logits as p|s/p = p\[i\]/p = l[i]/
-fast|avx2|V(put)|ids are overwritten|s/V(third)(2)/V(third)(1)/
-fast|avx2|V(put)|p does not stay|s/V(field)(v, 2)/a/
-fast|avx2|V(put)|a logit for another|s/0, 4, 12, 0/0, 5, 12, 0/
-fast|avx2|V(put)|the rest is left out|s/n - i, l/0, l/
+fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
+fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
+fast|avx2|V(put)|p is not divided|s/if (sum .*;//
+fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
