@@ -34,7 +34,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive
+INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -48,7 +48,7 @@ test:
 	@sh tests/deps.sh check test || sh tests/deps.sh install test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest test-public
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -79,8 +79,9 @@ endef
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
 $(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
-$(B)/test_rng $(B)/test_llama $(B)/test_schema: CFLAGS := -O0
+$(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem: CFLAGS := -O0
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
+$(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
 $(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
@@ -88,7 +89,7 @@ $(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
 $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 # those that take longer to compile than to run
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
-$(B)/san/test_rollback $(B)/san/test_naive: SANITIZE += -O0
+$(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -105,6 +106,10 @@ test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+
+## test-public: test_nomem.c calls every public function
+test-public:
+	@sh tests/public.sh
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/demo.sh $(B)/tales
@@ -543,7 +548,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
