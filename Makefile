@@ -152,6 +152,22 @@ $(B)/%.checked: $(B)/%
 
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
 
+# TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
+THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread -I.
+THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
+$(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
+	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
+$(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
+	clang $(THREADS) -fopenmp $< -o $@ -lm -lpthread
+
+## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
+test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
+	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
+	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \
+	  TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1" ./$(B)/tsan/threads_omp > $(B)/tsan/clang.log 2>&1 && \
+	  grep -q "^Archer detected" $(B)/tsan/clang.log || { tail -n 60 $(B)/tsan/clang.log; exit 1; }
+	@echo "== threads (ThreadSanitizer): $$(tail -n 1 $(B)/tsan/gcc.log); with OpenMP too"
+
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
 
@@ -301,7 +317,7 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
-PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
+PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
 PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
@@ -545,10 +561,10 @@ format:
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU) $(B)/wasm $(B)/plain:
+$(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
