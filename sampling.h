@@ -18862,7 +18862,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     sampi_schema_decimal(x, node, &d);
     if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
     int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
-    for (int32_t i = 0; i < d.n && m < 10000; i++) m = m * 10 + (d.d[i] - '0');
+    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
     for (; power % m != 0 && power < 10000; k++) power *= 10;
     if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
     int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
