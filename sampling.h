@@ -612,9 +612,9 @@ SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
      Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings. After an error
-              nothing has changed.
-     Memory   none.   Cost  O(bytes). */
+              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM.
+              After an error nothing has changed.
+     Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -4040,12 +4040,14 @@ static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
 static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+static int sampi_load_failed(sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
+#define sampi_load_failed(io)           SAMP_E_FORMAT
 #endif
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
@@ -11619,7 +11621,8 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    bool bad; /* once set, nothing more is looked at */
+    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory */
+    void *copies; /* sampi_matcher: what a load's grammars become */
 };
 
 /* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
@@ -11827,7 +11830,7 @@ static int sampi_state_status(const samp_sampler *s)
 /* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
-    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL };
     if (sampi_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
     return io.at + 8;
@@ -11836,7 +11839,7 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 /* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
@@ -11849,14 +11852,14 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
    through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
-    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
     io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
@@ -13416,19 +13419,22 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
     return v->bytes + v->at[token];
 }
 
-/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. */
+/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
+   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler. */
 static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                     int32_t n_max)
 {
     const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
-    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, out, n_max, false, false);
-    if (n >= 0) return n;
-    samp_token *all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
-    if (!all) return 0;
-    n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false);
-    memcpy(out, all, (size_t)(n < n_max ? n : n_max) * sizeof *out);
-    SAMP_FREE(all);
-    return n < n_max ? n : n_max;
+    samp_token few[2 * SAMPI_BREAKER_MAX], *all = few;
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, false);
+    if (n < 0) {
+        all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
+        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false) : 0;
+    }
+    if (n > n_max) n = n_max;
+    if (n > 0) memcpy(out, all, (size_t)n * sizeof *out);
+    if (all != few) SAMP_FREE(all);
+    return n;
 }
 
 /* Twice over the tokens: what room they take, and then what they are. */
@@ -15722,7 +15728,8 @@ typedef struct sampi_matcher {
     int64_t budget;      /* steps that it may still take */
     size_t max_bytes;
     int64_t max_steps;
-    size_t n_bits; /* bytes of all entries' bits */
+    size_t n_bits;                /* bytes of all entries' bits */
+    struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
 static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
@@ -17176,6 +17183,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    if (m->status) return m->status; /* without the copy there is no way back */
     samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
@@ -17668,19 +17676,42 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
-   copy; then reading them can't fail, but for want of memory, and the text ends where that was. */
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
+   so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = io->mode == SAMPI_CHECK ? sampi_matcher_copy(m) : m;
-    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
-    if (!copy || (io->mode != SAMPI_WRITE && sampi_matcher_reset(copy))) io->bad = true;
-    for (uint32_t i = 0; i < n && !io->bad; i++) {
-        samp_token token = io->mode == SAMPI_WRITE ? ((const samp_token *)m->history.data)[i] : 0;
-        token = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)token, 4);
-        if (io->mode != SAMPI_WRITE && !io->bad) io->bad = sampi_matcher_accept(copy, token) != SAMP_OK;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->copies, **end = &copy;
+    if (io->mode == SAMPI_READ) { /* the copies are in the order in which they were checked */
+        io->copies = copy->behind;
+        io->at += 4 + 4 * (size_t)copy->history.n;
+        s->base.ctx = copy;
+        sampi_matcher_free(m);
+        return;
     }
-    if (copy != m) sampi_matcher_free(copy);
+    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
+    for (uint32_t i = 0; i < n && io->mode == SAMPI_WRITE; i++)
+        sampi_io_int(io, (uint32_t)((const samp_token *)m->history.data)[i], 4);
+    if (io->mode == SAMPI_WRITE || io->bad) return;
+    while (*end) end = &(*end)->behind;
+    sampi_matcher *fresh = *end = sampi_matcher_copy(m);
+    io->copies = copy;
+    int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
+    for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
+        samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
+        if (!io->bad) status = sampi_matcher_accept(fresh, token);
+    }
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+}
+
+/* Bytes that can't be loaded: what has been made of them goes, and why. */
+static int sampi_load_failed(sampi_io *io)
+{
+    while (io->copies) {
+        sampi_matcher *copy = (sampi_matcher *)io->copies;
+        io->copies = copy->behind;
+        sampi_matcher_free(copy);
+    }
+    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
@@ -18849,7 +18880,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     sampi_schema_decimal(x, node, &d);
     if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
     int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
-    for (int32_t i = 0; i < d.n && m < 10000; i++) m = m * 10 + (d.d[i] - '0');
+    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
     for (; power % m != 0 && power < 10000; k++) power *= 10;
     if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
     int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
