@@ -26,6 +26,7 @@ libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.b
 nodejs                   command -v node
 npm                      command -v npm
 python3                  command -v python3
+python3-numpy            /usr/bin/python3 -c "import numpy"
 gcc-i686-linux-gnu       command -v i686-linux-gnu-gcc
 libc6-dev-i386-cross     test -e /usr/i686-linux-gnu/include/stdio.h
 gcc-arm-linux-gnueabihf  command -v arm-linux-gnueabihf-gcc
