@@ -110,12 +110,22 @@ test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 test-demo: tests/demo.sh $(B)/tales
 	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the code of the README: its quick start prints what it says, its grammar says what its schema allows
-test-readme: tests/readme.sh README.md sampling.h | $(B)
-	@CC="$(CC)" sh tests/readme.sh $(B)/readme
+## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
+test-readme: tests/readme.sh tests/blocks.awk $(wildcard tests/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
+
+## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
+test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wildcard bench/cmake/*) lib man
+	@CC="$(CC)" sh tests/package.sh $(B)/package
+
+# for JavaScript; without npm or a network there is none, and the tests say so
+$(B)/koffi: | $(B)
+	@mkdir -p $(B)/bindings
+	@npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1 || true
+	@touch $@
 
 ## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
-test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so
+test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
 	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
@@ -297,7 +307,7 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-package test-bindings toc budget-code
 PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
@@ -501,6 +511,19 @@ $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(
 $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DSAMP_NO_SIMD -fopenmp -I. $< -o $@ -lm -ldl
 
+PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
+
+## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
+plots:
+	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
+	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > bench/plots/$$p.svg \
+	  || exit 1; echo "bench/plots/$$p.svg"; done
+
+## plots-data: measure those figures anew: bench/plots/*.csv (npm, ten minutes)
+plots-data: $(B)/bench_peer
+	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" --all --logits peaked --n 128256,32000,64000,262144 \
+	  --csv bench/plots/speed.csv
+
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
@@ -583,7 +606,7 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch] tests/readme/*.[ch] tests/readme/*.cpp tests/bindings/*.c tests/bindings/*pp bench/cmake/*.c)
 
 ## clean: remove build/
 clean:
@@ -592,7 +615,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-package test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean lib install uninstall man
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean lib install uninstall man plots plots-data

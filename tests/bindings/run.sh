@@ -3,7 +3,6 @@
 set -eu
 dir=$1
 export SAMPLING_LIBRARY="$2" PYTHONDONTWRITEBYTECODE=1
-koffi=3.3.4
 here=tests/bindings
 mkdir -p "$dir"
 fail() { echo "bindings: $*" >&2; exit 1; }
@@ -44,11 +43,8 @@ else
     echo "bindings: SKIPPED python, there is no python3"
 fi
 
-if ! command -v node > /dev/null || ! command -v npm > /dev/null; then
-    echo "bindings: SKIPPED javascript, there is no node with npm"
-elif [ ! -d "$dir/node_modules/koffi" ] &&
-    ! npm install --prefix "$dir" --ignore-scripts --no-audit --no-fund "koffi@$koffi" > "$dir/npm.log" 2>&1; then
-    echo "bindings: SKIPPED javascript, npm could not fetch koffi (no network?), see $dir/npm.log"
+if ! command -v node > /dev/null || [ ! -d "$dir/node_modules/koffi" ]; then
+    echo "bindings: SKIPPED javascript, there is no node, or npm could not fetch koffi (see $dir/npm.log)"
 else
     compare javascript env NODE_PATH="$dir/node_modules" node $here/sampling.js
 fi

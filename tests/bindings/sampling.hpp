@@ -3,6 +3,7 @@
 #define SAMPLING_HPP
 
 #include "sampling.h"
+#include <initializer_list>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -50,6 +51,7 @@ class chain
         check(status);
     }
 
+    explicit chain(std::initializer_list<setting> settings) : chain(std::vector<setting>(settings)) {}
     chain(chain &&) = default;
     chain &operator=(chain other) noexcept
     {
