@@ -17,9 +17,15 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# what users need; the rest is for those who work on the library
+USERS := demo test lib install uninstall man llama bench bench-peer bench-grammar plots parity help
+
 ## help: list the targets
 help:
-	@sed -n 's/^## \([a-z0-9-]*\): \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+	@awk -v users="$(USERS)" -F': ' '/^## [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
+	  function line(name) { printf "  make %-20s %s\n", name, text[name]; told[name] } \
+	  END { print "To use it:"; k = split(users, user, " "); for (i = 1; i <= k; i++) line(user[i]); \
+	    print "\nTo work on it:"; for (i = 1; i <= n; i++) if (!(order[i] in told)) line(order[i]) }' Makefile
 
 # ---------------------------------------------------------------------------------------------------- demo
 
@@ -514,15 +520,18 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
 
 ## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
-plots:
+plots: $(B)/panels
+	@./$(B)/panels > bench/plots/samplers.dat
 	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
 	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > bench/plots/$$p.svg \
 	  || exit 1; echo "bench/plots/$$p.svg"; done
 
-## plots-data: measure those figures anew: bench/plots/*.csv (npm, ten minutes)
-plots-data: $(B)/bench_peer
-	@library=$$(sh tests/parity/fetch.sh $(B)/parity) && ./$(B)/bench_peer "$$library" --all --logits peaked --n 128256,32000,64000,262144 \
-	  --csv bench/plots/speed.csv
+$(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
+plots-data: $(B)/bench_peer $(B)/bench
+	@CC="$(CC)" sh bench/plots/data.sh $(B)
 
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:

@@ -58,6 +58,13 @@ for f in include/sampling.h include/sampling_gpu.h lib/libsampling.a lib/libsamp
     lib/cmake/sampling/sampling-config.cmake share/man/man3/sampling.3; do
     grep -qx "./usr/$f" "$dir/installed" || fail "not installed: $f"
 done
+if command -v man > /dev/null; then
+    warnings=$(man --warnings -l "$dir/stage/usr/share/man/man3/sampling.3" 2>&1 > "$dir/page")
+    [ -z "$warnings" ] && grep -q SYNOPSIS "$dir/page" || fail "sampling(3): $warnings"
+fi
+if command -v mandoc > /dev/null; then
+    mandoc -Tlint -Werror "$dir/stage/usr/share/man/man3/sampling.3" > "$dir/log" || fail "sampling(3): $(cat "$dir/log")"
+fi
 make uninstall DESTDIR="$dir/stage" PREFIX=/usr > "$dir/log"
 [ -z "$(find "$dir/stage" ! -type d)" ] || fail "not uninstalled: $(find "$dir/stage" ! -type d)"
 
