@@ -1,31 +1,66 @@
 /* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
 
-   One header, no dependency beyond libc and libm. In exactly one C or C++ file:
+   SYNOPSIS
 
-       #define SAMPLING_IMPLEMENTATION
+       #define SAMPLING_IMPLEMENTATION                        // in exactly one C or C++ file
        #include "sampling.h"
-
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
-   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
-   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
        samp_token token = samp_sample(chain, logits, n_vocab);        // >= 0, or a negative status
        samp_free(chain);
 
+   One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
+   machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
+   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C.
+
+   FUNCTIONS (what most programs need; the contract of each stands above it in >>api)
+       samp_sample                 from a row of logits to a token, which the chain has then accepted
+       samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
+       samp_rollback               take the last tokens back, as if they had never been drawn
+       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+                                   the usual chain: its settings, what is wrong with them, make, change, free it
+       samp_settings_set           the same settings by name and text, for bindings and command lines
+       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+                                   a chain put together by hand, with samplers of your own in it
+       samp_status, samp_strerror, samp_describe, samp_perf
+                                   what is wrong with a sampler; a chain as text; its counts
+       samp_sample_batch, samp_batch_from_params
+                                   many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
+       samp_verify                 how much of a draft is right
+       samp_state_save, samp_state_load, samp_clone
+                                   go on elsewhere, with the same tokens
+       samp_random_sample_run      one index out of a row, without samplers or state
+       samp_grammar_init, samp_init_grammar
+                                   what the text may be (SAMPLING_GRAMMAR)
+       samp_kv_init, samp_kv_find_slot, samp_kv_mask
+                                   sequences that share a key-value cache (SAMPLING_KV)
+       samp_llama_sample, samp_llama_init
+                                   in a llama.cpp program (SAMPLING_LLAMA)
+
+   EXAMPLE (a text goes on until the model ends it; model and is_end are yours)
+
+       for (int i = 0; i < n; i++) samp_accept(chain, text[i]);       // the prompt
+       while (n < n_max) {
+           model(text, n, logits);
+           samp_token token = samp_sample(chain, logits, n_vocab);
+           if (token < 0) return token;                               // samp_strerror(token) says why
+           if (is_end(token)) break;
+           text[n++] = token;
+       }
+
    HOW A TOKEN COMES ABOUT
 
-       logits [n_vocab] f32                                              samp_sample          >>sample
-         -> array of {id, logit, p} [n_vocab]                            samp_token_data_array
-         -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
+       logits [n_vocab] f32                                         >>sample
+         -> array of {id, logit, p} [n_vocab]  then one by one:     >>apply
+         -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                     remove tokens                                     >>truncation
-         -> temp, temp_ext                  scale logits                                      >>temperature
+            xtc, infill                        remove tokens        >>truncation
+         -> temp, temp_ext                     scale logits         >>temperature
          -> greedy, dist, mirostat,
-            mirostat_v2, adaptive_p         select one token                                  >>selection
-         -> token id                        and every sampler is told of it by accept
+            mirostat_v2, adaptive_p            select one token     >>selection
+         -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
    in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
@@ -56,7 +91,8 @@
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
-       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
+       SAMP_MALLOC(n), SAMP_FREE(p)
+                                   the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_set_rollback, samp_reserve, and where nobody called that, the first
                                    samp_sample of a size, samp_apply of more than 256 candidates, and the first token
@@ -78,6 +114,9 @@
 
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
+
+   MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
+   token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
    number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
@@ -109,6 +148,9 @@
    sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
    bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
    order is an accident of std::sort and ours is (logit descending, id ascending).
+
+   VERSIONS. Semantic (SAMP_VERSION, samp_version): before 1.0.0 a minor version may change the interface. The tokens of
+   SAMP_RNG_PHILOX are part of it, and change with a major version only.
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H

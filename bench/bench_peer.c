@@ -16,6 +16,7 @@ static const char usage[] =
     "  --logits LIST   peaked, flat, real (all)\n"
     "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
     "  --array         arrays only (samp_apply)\n"
+    "  --no-arrays     without them\n"
     "  --cliffs        pairs of chains that should take about as long, arrays and dense logits\n"
     "  --rounds N      rounds of ours, floor, peer; at least 5 (7)\n"
     "  --rows N        rows in rotation (24)\n"
@@ -659,7 +660,7 @@ int main(int argc, char **argv)
                 steep += run_cliffs(&o, &api, kind, n);
             } else if (bench_listed(o.logits, bench_logits_name[kind])) {
                 if (!o.arrays) run_rows(&o, &api, kind, n, csv, &sum);
-                run_arrays(&o, &api, kind, n, csv);
+                if (!o.no_arrays) run_arrays(&o, &api, kind, n, csv);
             }
     int asked = sum.reached + sum.missed;
     if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);
