@@ -15678,7 +15678,7 @@ typedef struct sampi_matcher {
     sampi_tree tree;       /* a copy of the grammar's, which grows */
     sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
     sampi_vec states;      /* sampi_lex; 0 is dead */
-    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
+    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
     sampi_vec calls;       /* sampi_call */
     sampi_vec items;       /* sampi_item; the first n_now are where the text is */
     sampi_vec frames;      /* sampi_frame */
@@ -16178,14 +16178,86 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return sampi_at(&m->tree, n)->state = m->states.n - 1;
 }
 
-/* The state behind a byte, which has not been asked for yet. */
+/* Classes of bytes that a node does not tell apart by its first byte: of [class] is the first one of its kind. `left`:
+   nodes that may still be looked at. */
+typedef struct sampi_kinds {
+    uint8_t of[256];
+    int32_t n_classes, left;
+} sampi_kinds;
+
+/* Split all kinds of which some classes are in a set and some are not. */
+static void sampi_split_kinds(const sampi_matcher *m, sampi_kinds *kinds, const uint8_t *set)
+{
+    int16_t in[256], out[256]; /* of each old kind: the first class in the set, and the first one that is not */
+    memset(in, 0xff, sizeof in);
+    memset(out, 0xff, sizeof out);
+    for (int32_t c = 0; c < kinds->n_classes; c++) {
+        const uint8_t byte = m->grammar->byte_of[c];
+        int16_t *first = &(set[byte / 8] >> byte % 8 & 1 ? in : out)[kinds->of[c]];
+        if (*first < 0) *first = (int16_t)c;
+        kinds->of[c] = (uint8_t)*first;
+    }
+}
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+{
+    while (--kinds->left >= 0) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT: {
+                const int32_t c = m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)];
+                if (kinds->of[c] == c) /* then it may be the first one of others, who need another one */
+                    for (int32_t i = c + 1, first = -1; i < kinds->n_classes; i++)
+                        if (kinds->of[i] == c) kinds->of[i] = (uint8_t)(first < 0 ? (first = i) : first);
+                kinds->of[c] = (uint8_t)c;
+                return;
+            }
+            case SAMPI_NODE_SET: sampi_split_kinds(m, kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SEQ:
+                sampi_find_kinds(m, e.a, kinds);
+                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_find_kinds(m, e.a, kinds);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: n = e.a; continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
+            default: return; /* no byte of its own */
+        }
+    }
+}
+
+/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
+   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
+   class of their kind. A node that takes too long to look through tells all apart. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
-    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
-    int32_t next = sampi_state_of(m, n);
-    if (!m->status)
-        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
-    return m->status ? 0 : next;
+    enum { PATIENCE = 2000 };
+    const int32_t n_classes = m->grammar->n_classes;
+    const size_t row = (size_t)state * (size_t)n_classes;
+    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    const sampi_node node = sampi_lex_at(m, state)->node;
+    if (way == -1) {
+        sampi_kinds kinds;
+        memset(&kinds, 0, sizeof kinds);
+        kinds.n_classes = n_classes;
+        kinds.left = PATIENCE;
+        sampi_find_kinds(m, node, &kinds);
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - (kinds.left < 0 ? c : kinds.of[c]);
+        way = next[class_of_byte];
+    }
+    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
+    if (m->status) return 0;
+    next = (int32_t *)m->next.data + row; /* it may have moved */
+    for (int32_t c = 0; c < n_classes; c++)
+        if (next[c] == way) next[c] = to;
+    return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
