@@ -16154,45 +16154,52 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
-/* Classes of bytes that a node does not tell apart by its first byte: of [class] is the first one of its kind. `left`:
-   nodes that may still be looked at. */
+/* Kinds of bytes that a node does not tell apart by a text's first byte: sets of bits, in which one byte stands for its
+   class. `left`: nodes that may still be looked at. */
 typedef struct sampi_kinds {
-    uint8_t of[256];
-    bool alone[256]; /* a class that is known to be a kind of its own */
-    int32_t n_classes, left;
+    uint64_t set[256][4];
+    int32_t n, left;
 } sampi_kinds;
 
-/* Split all kinds of which some classes are in a set and some are not. */
-static void sampi_split_kinds(const sampi_matcher *m, sampi_kinds *kinds, const uint8_t *set)
+/* Split all kinds of which some bytes are in a set (a SET's bits) and some are not. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
-    int16_t in[256], out[256]; /* of each old kind: the first class in the set, and the first one that is not */
-    memset(in, 0xff, sizeof in);
-    memset(out, 0xff, sizeof out);
-    for (int32_t c = 0; c < kinds->n_classes; c++) {
-        const uint8_t byte = m->grammar->byte_of[c];
-        int16_t *first = &(set[byte / 8] >> byte % 8 & 1 ? in : out)[kinds->of[c]];
-        if (*first < 0) *first = (int16_t)c;
-        kinds->of[c] = (uint8_t)*first;
+    uint64_t set[4] = { 0 };
+    for (int32_t i = 0; i < 32; i++) set[i / 8] |= (uint64_t)bits[i] << i % 8 * 8;
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        uint64_t *old = kinds->set[k], *made = kinds->set[kinds->n], some = 0, others = 0;
+        for (int32_t i = 0; i < 4; i++) {
+            some |= old[i] & set[i];
+            others |= old[i] & ~set[i];
+        }
+        if (!some || !others) continue; /* then there are fewer kinds than bytes, and room for one more */
+        for (int32_t i = 0; i < 4; i++) {
+            made[i] = old[i] & set[i];
+            old[i] &= ~set[i];
+        }
+        kinds->n++;
     }
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    uint8_t bits[32] = { 0 };
+    bits[byte / 8] = (uint8_t)(1u << byte % 8);
+    sampi_split_kinds(kinds, bits);
 }
 
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
-    while (--kinds->left >= 0) {
+    while (--kinds->left >= 0 && sampi_step(m)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
-            case SAMPI_NODE_TEXT: {
-                const int32_t c = m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)];
-                if (kinds->of[c] == c && !kinds->alone[c]) /* it may be the first one of others, who need another one */
-                    for (int32_t i = c + 1, first = -1; i < kinds->n_classes; i++)
-                        if (kinds->of[i] == c) kinds->of[i] = (uint8_t)(first < 0 ? (first = i) : first);
-                kinds->of[c] = (uint8_t)c;
-                kinds->alone[c] = true;
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
                 return;
-            }
-            case SAMPI_NODE_SET: sampi_split_kinds(m, kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
             case SAMPI_NODE_SEQ:
                 sampi_find_kinds(m, e.a, kinds);
                 if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
@@ -16211,17 +16218,27 @@ static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
     }
 }
 
-/* The classes of bytes that a node does not tell apart; all are told apart of one that takes too long to look through. */
-static sampi_kinds sampi_kinds_of(sampi_matcher *m, sampi_node n)
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
 {
     enum { PATIENCE = 2000 };
+    const samp_grammar *g = m->grammar;
     sampi_kinds kinds;
-    memset(&kinds, 0, sizeof kinds);
-    kinds.n_classes = m->grammar->n_classes;
+    int32_t first_of[256];
+    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(first_of, 0xff, sizeof first_of);
+    kinds.n = 1;
     kinds.left = PATIENCE;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 64] |= (uint64_t)1 << g->byte_of[c] % 64;
     sampi_find_kinds(m, n, &kinds);
-    for (int32_t c = 0; c < kinds.n_classes && kinds.left < 0; c++) kinds.of[c] = (uint8_t)c; /* all */
-    return kinds;
+    for (int32_t c = 0; c < g->n_classes; c++) {
+        const uint8_t byte = g->byte_of[c];
+        int32_t k = 0;
+        while (!(kinds.set[k][byte / 64] >> byte % 64 & 1)) k++;
+        if (first_of[k] < 0 || kinds.left < 0) first_of[k] = c;
+        first[c] = (uint8_t)first_of[k];
+    }
 }
 
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
@@ -16235,9 +16252,10 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
-        const sampi_kinds kinds = sampi_kinds_of(m, n);
+        uint8_t kinds[256];
+        sampi_kinds_of(m, n, kinds);
         for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
-            if (kinds.of[c] != c) continue;
+            if (kinds[c] != c) continue;
             sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
@@ -16408,8 +16426,10 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
     int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
     const sampi_node node = sampi_lex_at(m, state)->node;
     if (way == -1) {
-        const sampi_kinds kinds = sampi_kinds_of(m, node);
-        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - kinds.of[c];
+        uint8_t first[256];
+        sampi_kinds_of(m, node, first);
+        if (m->status) return 0;
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
         way = next[class_of_byte];
     }
     int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
