@@ -15035,12 +15035,23 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
        size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
 
    There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
-   as they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how
-   many nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
+   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
+   once, without a walk. The index is words, in this order:
 
-#define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
-#define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
+       head       as below
+       plain      a set of bits: the tokens of the first trie
+       all        and those of both
+       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
+                  listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
+       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
+       nodes      both tries */
+
+#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], n_groups, n_listed */
 #define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_ALL_KINDS   0xffffu
 #define SAMPI_MAX_PIECE   1023      /* bytes of a token */
 #define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
@@ -15049,7 +15060,9 @@ struct samp_vocab_index {
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    const uint32_t *plain, *all, *nodes;
+    uint32_t n_groups, n_listed;
+    const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
+    uint8_t kind_of[256]; /* sampi_kind_of */
 };
 
 /* A token's bytes, while the tries are made. */
@@ -15142,6 +15155,18 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     return SAMP_OK;
 }
 
+/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
+   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+static uint32_t sampi_kind_of(uint8_t byte)
+{
+    static const char marks[] = " _-./:,@+";
+    if (byte >= 0x80) return 15;
+    if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
+    if (byte >= '0' && byte <= '9') return 4;
+    const char *mark = (const char *)memchr(marks, byte, 9);
+    return mark ? 5 + (uint32_t)(mark - marks) : 14;
+}
+
 /* Where the parts of an index are. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
@@ -15149,16 +15174,96 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     index->n_vocab = words[1];
     index->n_nodes = words[2];
     index->n_plain = words[3];
+    index->n_groups = words[6];
+    index->n_listed = words[7];
     index->n_mask = (index->n_vocab + 31) / 32;
     index->plain = words + SAMPI_INDEX_HEAD;
     index->all = index->plain + index->n_mask;
-    index->nodes = index->all + index->n_mask;
+    index->groups = index->all + index->n_mask;
+    index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
+    index->below = index->listed + index->n_listed;
+    index->nodes = index->below + index->n_plain;
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* Words of an index that has such numbers. */
-static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
+/* Words of an index that has such a head. */
+static size_t sampi_index_words(const uint32_t *head)
 {
-    return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
+    return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
+           2 * (size_t)head[2];
+}
+
+/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+typedef struct sampi_listed {
+    uint32_t key, token;
+} sampi_listed;
+
+/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+{
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+        size_t at[257] = { 0 };
+        for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
+        for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
+        for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
+        sampi_listed *t = p;
+        p = room;
+        room = t;
+    }
+}
+
+/* Append the groups of the plain tokens, and the list of these. */
+static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+{
+    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    uint32_t n_groups = 0, key = 0;
+    if (!p) return SAMP_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kinds = 0, length = 0;
+        for (uint32_t k = 0; k < pieces[i].n; k++) {
+            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            length += (pieces[i].bytes[k] & 0xc0) != 0x80;
+        }
+        p[i].key = kinds << 8 | (length < 255 ? length : 255);
+        p[i].token = pieces[i].token;
+    }
+    sampi_sort_listed(p, p + n, n);
+    for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    if (at) {
+        uint32_t *listed = at + 2 * (size_t)n_groups + 2;
+        for (size_t i = 0; i < n; i++) {
+            if (i == 0 || p[i].key >> 8 != key >> 8) {
+                *at++ = p[i].key >> 8;
+                *at++ = (uint32_t)i;
+            }
+            key = p[i].key;
+            listed[i] = p[i].token | (key & 255) << 24;
+        }
+        *at++ = 0;
+        *at = (uint32_t)n;
+        ((uint32_t *)words->data)[6] = n_groups;
+        ((uint32_t *)words->data)[7] = (uint32_t)n;
+    }
+    SAMP_FREE(p);
+    return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
+}
+
+/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
+   path [d]: what has been found below the node at depth d that is still to come. */
+static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
+{
+    for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        below[i] = path[depth];
+        path[depth] = 0;
+        if (i == 0) return;
+        const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
+        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+                          (longest > other >> 16 ? longest : other >> 16) << 16;
+    }
 }
 
 /* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
@@ -15202,6 +15307,8 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
         at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
+    status = sampi_index_groups(words, pieces, n_plain);
+    if (status) return status;
     sampi_sort_spelt(pieces, n_plain, 0);
     sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
     sampi_vec nodes;
@@ -15209,8 +15316,11 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
     uint32_t n_first = (uint32_t)nodes.n / 2;
     if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
-    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, nodes.n);
-    if (room) memcpy(room, nodes.data, (size_t)nodes.n * 4);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    if (room) {
+        sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
+        memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
+    }
     if (!status && !room) status = SAMP_E_NOMEM;
     at = (uint32_t *)words->data;
     at[0] = SAMPI_INDEX_MAGIC;
@@ -15285,14 +15395,22 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
-    const uint32_t n_nodes = words[2], n_plain = words[3];
-    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
-        return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3], n_groups = words[6], n_listed = words[7];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || n_listed > n_vocab || n_groups > n_listed) return false;
+    if (size != 4 * sampi_index_words(words)) return false;
     uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
     if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
-    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
-    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
-           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+    samp_vocab_index index;
+    sampi_index_open(&index, words);
+    for (uint32_t i = 0; i <= n_groups; i++) {
+        const uint32_t first = index.groups[2 * (size_t)i + 1];
+        if (i == 0 ? first != 0 : first < index.groups[2 * (size_t)i - 1] || first > n_listed) return false;
+        if (i == n_groups && first != n_listed) return false;
+    }
+    for (uint32_t i = 0; i < n_listed; i++)
+        if ((index.listed[i] & SAMPI_NO_TOKEN) >= n_vocab) return false;
+    return sampi_index_trie_sound(index.nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(index.nodes, n_plain, n_nodes, n_vocab);
 }
 
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
@@ -15313,7 +15431,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
 {
-    return index ? 4 * sampi_index_words(index->n_vocab, index->n_nodes) : 0;
+    return index ? 4 * sampi_index_words(index->words) : 0;
 }
 
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
@@ -15687,7 +15805,12 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
-    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
+    int32_t live, first; /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
+    int32_t mark;        /* sampi_explore has seen it, if it is the matcher's mark */
+    int32_t one;         /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t reach[2];    /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
+    uint16_t kinds[2];
+    bool explored[2];
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
@@ -15726,9 +15849,12 @@ typedef struct sampi_pairs {
     int32_t n, round;
 } sampi_pairs;
 
-/* A level of a walk: what there was when the node was done. */
+/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
+   it is but one, it is not on the stack, but here: state, in frame. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
+    int32_t state, frame;
+    bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
 typedef struct sampi_memo {
@@ -15744,13 +15870,14 @@ typedef struct sampi_matcher {
     sampi_tree tree;       /* a copy of the grammar's, which grows */
     sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
     sampi_vec states;      /* sampi_lex; 0 is dead */
-    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
+    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
     sampi_vec calls;       /* sampi_call */
     sampi_vec items;       /* sampi_item; the first n_now are where the text is */
     sampi_vec frames;      /* sampi_frame */
     sampi_vec edges;       /* sampi_edge */
     sampi_vec entries;     /* sampi_entry */
     sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
     sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
@@ -15764,7 +15891,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, for apply */
     int32_t n_now, base; /* base: frames from there on are of the step under way */
     int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_takes_plain took before it gave up */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
     bool ended;          /* the step under way has an item that ends the outermost frame */
     int status;          /* what went wrong in the call under way */
     int64_t budget;      /* steps that it may still take */
@@ -16007,12 +16135,29 @@ static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
     return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+{
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    n = sampi_front(m, n);
+    const sampi_expr *e = sampi_at(&m->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
+}
 
 /* Push the alternatives of what may follow the byte in n. */
 static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    while (sampi_step(m)) {
+    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
@@ -16037,7 +16182,7 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
                 continue;
             }
             case SAMPI_NODE_ALT:
-                sampi_offer(m, sampi_derive(m, e.a, byte));
+                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
                 n = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
@@ -16076,6 +16221,93 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
+/* Kinds of bytes that a node does not tell apart by a text's first byte: sets of bits, in which one byte stands for its
+   class. `left`: nodes that may still be looked at. */
+typedef struct sampi_kinds {
+    uint64_t set[256][4];
+    int32_t n, left;
+} sampi_kinds;
+
+/* Split all kinds of which some bytes are in a set (a SET's bits) and some are not. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+{
+    uint64_t set[4] = { 0 };
+    for (int32_t i = 0; i < 32; i++) set[i / 8] |= (uint64_t)bits[i] << i % 8 * 8;
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        uint64_t *old = kinds->set[k], *made = kinds->set[kinds->n], some = 0, others = 0;
+        for (int32_t i = 0; i < 4; i++) {
+            some |= old[i] & set[i];
+            others |= old[i] & ~set[i];
+        }
+        if (!some || !others) continue; /* then there are fewer kinds than bytes, and room for one more */
+        for (int32_t i = 0; i < 4; i++) {
+            made[i] = old[i] & set[i];
+            old[i] &= ~set[i];
+        }
+        kinds->n++;
+    }
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    uint8_t bits[32] = { 0 };
+    bits[byte / 8] = (uint8_t)(1u << byte % 8);
+    sampi_split_kinds(kinds, bits);
+}
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+{
+    while (--kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
+                return;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SEQ:
+                sampi_find_kinds(m, e.a, kinds);
+                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_find_kinds(m, e.a, kinds);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: n = e.a; continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
+            default: return; /* no byte of its own */
+        }
+    }
+}
+
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
+{
+    enum { PATIENCE = 2000 };
+    const samp_grammar *g = m->grammar;
+    sampi_kinds kinds;
+    int32_t first_of[256];
+    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(first_of, 0xff, sizeof first_of);
+    kinds.n = 1;
+    kinds.left = PATIENCE;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 64] |= (uint64_t)1 << g->byte_of[c] % 64;
+    sampi_find_kinds(m, n, &kinds);
+    for (int32_t c = 0; c < g->n_classes; c++) {
+        const uint8_t byte = g->byte_of[c];
+        int32_t k = 0;
+        while (!(kinds.set[k][byte / 64] >> byte % 64 & 1)) k++;
+        if (first_of[k] < 0 || kinds.left < 0) first_of[k] = c;
+        first[c] = (uint8_t)first_of[k];
+    }
+}
+
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
    the way to it is alive, and if there is none, all that were looked at are dead. */
 static bool sampi_search(sampi_matcher *m, sampi_node start)
@@ -16087,7 +16319,10 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
+        uint8_t kinds[256];
+        sampi_kinds_of(m, n, kinds);
         for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            if (kinds[c] != c) continue;
             sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
@@ -16237,7 +16472,10 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
-    s->reach[0] = s->reach[1] = s->reach[2] = -1;
+    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
+    s->mark = 0;
+    s->kinds[0] = s->kinds[1] = 0;
+    s->explored[0] = s->explored[1] = false;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -16245,14 +16483,28 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return sampi_at(&m->tree, n)->state = m->states.n - 1;
 }
 
-/* The state behind a byte, which has not been asked for yet. */
+/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
+   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
+   class of their kind. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
-    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
-    int32_t next = sampi_state_of(m, n);
-    if (!m->status)
-        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
-    return m->status ? 0 : next;
+    const int32_t n_classes = m->grammar->n_classes;
+    const size_t row = (size_t)state * (size_t)n_classes;
+    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    const sampi_node node = sampi_lex_at(m, state)->node;
+    if (way == -1) {
+        uint8_t first[256];
+        sampi_kinds_of(m, node, first);
+        if (m->status) return 0;
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
+        way = next[class_of_byte];
+    }
+    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
+    if (m->status) return 0;
+    next = (int32_t *)m->next.data + row; /* it may have moved */
+    for (int32_t c = 0; c < n_classes; c++)
+        if (next[c] == way) next[c] = to;
+    return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
@@ -16319,22 +16571,36 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
-   the empty text was counted in when the caller's state was made. */
-static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
+/* The items of the step under way from number `from` on: those that are done return. A frame of this very step does
+   not: that its rule matches the empty text was counted in when the caller's state was made. */
+static void sampi_close_returns(sampi_matcher *m, int32_t from)
+{
+    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
+        if (item.frame == 0) m->ended = true;
+        sampi_return(m, item.frame);
+    }
+}
+
+/* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
+static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_lex s = *sampi_lex_at(m, item.state);
-        if ((s.flags & SAMPI_STATE_ENDS) && item.frame < m->base) {
-            if (item.frame == 0) m->ended = true;
-            sampi_return(m, item.frame);
-        }
-        for (int32_t c = 0; enter && c < s.n_calls; c++) {
+        for (int32_t c = 0; c < s.n_calls; c++) {
             sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
             if (call.rule >= 0) sampi_enter(m, call, item.frame);
         }
     }
+}
+
+/* Complete the step's items, from number `from` on. */
+static void sampi_close(sampi_matcher *m, int32_t from)
+{
+    sampi_close_returns(m, from);
+    sampi_close_calls(m, from);
 }
 
 /* A new step begins. */
@@ -16354,14 +16620,14 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
         sampi_item item = *sampi_item_at(m, i);
         sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
     return m->status ? 0 : m->items.n - first;
 }
 
 /* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -16373,48 +16639,178 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- masks ---- */
 
-/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and,
-   with keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of
-   the node that is looked at, so going back costs nothing. */
-static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
+/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
+static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t live[8] = { 0 };
+    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
+        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room) return 0;
+    memcpy(room, live, sizeof live);
+    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+}
+
+/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
+   bytes that come are none of these, and then nothing needs to be called. */
+static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const int32_t bottom = m->work.n;
+    uint32_t first[8] = { 0 };
+    sampi_pairs_clear(&m->seen);
+    sampi_work_push(m, state);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
+            const int32_t live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(m, body);
+        }
+    }
+    m->work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room || m->status) return 0;
+    memcpy(room, first, sizeof first);
+    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+}
+
+static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
+    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+}
+
+/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
+{
+    bool may = level->state && sampi_may_call(m, level->state, byte);
+    for (int32_t i = before; i < level->items && !may && !level->state; i++)
+        may = sampi_may_call(m, sampi_item_at(m, i)->state, byte);
+    if (!may) return;
+    if (level->state) sampi_push_item(m, level->state, level->frame);
+    sampi_begin_step(m);
+    for (int32_t i = before; i < m->items.n; i++)
+        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+    sampi_close_calls(m, before);
+    *level = sampi_mark(m);
+}
+
+/* A new level of the items that have been made behind the level `before`. False: there are none. */
+static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
+{
+    if (m->items.n == before->items) return false;
+    bool calls = false;
+    for (int32_t i = before->items; i < m->items.n; i++)
+        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+    const sampi_item last = *sampi_item_at(m, m->items.n - 1);
+    if (m->items.n == before->items + 1) m->items.n--;
+    *level = sampi_mark(m);
+    level->calls = calls;
+    if (m->items.n == before->items) {
+        level->state = last.state;
+        level->frame = last.frame;
+    }
+    return true;
+}
+
+static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
+
+/* An entry with a list of tokens gets a set of bits instead. */
+static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += size;
+    memset(entry->bits, 0, size);
+    for (int32_t i = entry->token; i < m->tokens.n; i++)
+        sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
+    m->tokens.n = entry->token;
+}
+
+/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+static void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+{
+    const uint32_t token = head >> 8;
+    if (token == SAMPI_NO_TOKEN) return;
+    if (entry->bits) {
+        sampi_set_bit(entry->bits, token);
+        return;
+    }
+    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    if (room) *room = (int32_t)token;
+    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+}
+
+/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
+   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
+   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    const uint32_t end = at + (nodes[2 * (size_t)at + 1] >> 10), top = nodes[2 * (size_t)at + 1] & 1023;
+    const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
+    const bool keep = entry->parent & 1;
     sampi_level *level = m->level;
     level[0] = sampi_mark(m);
-    for (uint32_t i = at + 1; i < end && sampi_step(m);) {
+    if (to - from == 1) {
+        level[0].state = sampi_item_at(m, from)->state;
+        level[0].frame = sampi_item_at(m, from)->frame;
+    }
+    while (i < end && sampi_step(m)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
-        const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : level[depth - 1].items;
-        sampi_drop(m, level[depth - 1]);
+        const uint8_t byte = (uint8_t)head;
+        sampi_level *before = &level[depth - 1];
         m->ended = false;
-        if (hi - lo == 1) { /* the usual case: one item, which only moves on */
-            sampi_item item = *sampi_item_at(m, lo);
-            int32_t state = sampi_next(m, item.state, (uint8_t)head);
+        if (before->calls) {
+            sampi_drop(m, *before);
+            sampi_enter_level(m, before, level[depth - 2].items, byte);
+        }
+        if (before->state) { /* the usual case: one item, which only moves on */
+            const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
                 continue;
             }
-            if (sampi_lex_at(m, state)->flags)
-                sampi_advance(m, lo, hi, (uint8_t)head);
-            else
-                sampi_push_item(m, state, item.frame);
+            const int32_t flags = sampi_lex_at(m, state)->flags;
+            if (!(flags & SAMPI_STATE_ENDS)) {
+                level[depth] = *before;
+                level[depth].state = state;
+                level[depth].calls = flags & SAMPI_STATE_CALLS;
+                sampi_entry_take(m, entry, head);
+                i++;
+                continue;
+            }
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            sampi_add_item(m, state, before->frame);
         } else {
-            sampi_advance(m, lo, hi, (uint8_t)head);
+            const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+                const sampi_item item = *sampi_item_at(m, k);
+                sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+            }
         }
-        if (m->items.n == level[depth - 1].items) {
+        sampi_close_returns(m, before->items);
+        if (!sampi_make_level(m, &level[depth], before)) {
             i += size;
             continue;
         }
-        level[depth] = sampi_mark(m);
-        if (head >> 8 != SAMPI_NO_TOKEN) {
-            int32_t *token = (int32_t *)sampi_more(m, &m->tokens, sizeof *token, 1);
-            if (token) *token = (int32_t)(head >> 8);
-        }
-        if (m->ended && keep && size > 1) {
-            int32_t *place = (int32_t *)sampi_more(m, &m->places, sizeof *place, 1);
-            if (place) *place = (int32_t)i;
-        }
+        sampi_entry_take(m, entry, head);
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
         i++;
     }
     sampi_drop(m, level[0]);
@@ -16433,183 +16829,323 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
     return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
-   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
-   expects. What is true of a state is then true of all that were reached from it. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
+/* ---- runs: characters that a state takes whatever they are ----
+   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
+   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
+   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
+   and one that counts its characters has it as long as it is far from its bound. */
+
+/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
+   state that it is, or 0 for any). */
+typedef struct sampi_demand {
+    int32_t never, behind, only;
+} sampi_demand;
+
+/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
+   more than once. `expects` is sampi_plain_next's. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
-    enum { MANY = 192, FEW = 12, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
-    const uint8_t *class_of = m->grammar->class_of;
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW;
-    const int64_t budget = m->budget;
-    int32_t pair[MANY][2] = { { state, 0 } }, n = 1;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t last = -1, last_to = -1;
-        for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
-            if (to < 0 || (class_of[b] == last && to == last_to)) continue;
-            last = class_of[b];
-            last_to = to;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b);
-            const sampi_lex *s = sampi_lex_at(m, next);
-            if (!next || (s->flags & SAMPI_STATE_CALLS) || (keep && (s->flags & SAMPI_STATE_ENDS))) return false;
-            if (one && to == 0) {
-                if (!(s->flags & SAMPI_STATE_ENDS)) return false;
-                continue;
-            }
-            if (to == 0 && s->reach[keep] == INT32_MAX) continue;
-            while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
-            if (k < n) continue;
-            if (n == limit || budget - m->budget > PATIENCE / 2) {
-                if (limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
-                return false;
-            }
-            pair[n][0] = next;
-            pair[n++][1] = to;
-        }
+    const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
+    int32_t last = -1, last_to = -1;
+    uint32_t last_kind = 16;
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+        const uint32_t kind = m->index->kind_of[b];
+        if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        last = c;
+        last_to = to;
+        last_kind = kind;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        bool taken = next && !(flags & is.never);
+        if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
+        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        if (!taken) kinds &= ~(1u << kind);
+        const int32_t n = m->work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
+            sampi_work_push(m, next);
     }
-    for (int32_t i = 0; i < n && !one && !m->status; i++)
-        if (pair[i][1] == 0) sampi_lex_at(m, pair[i][0])->reach[keep] = INT32_MAX;
-    return !m->status;
+    return m->status ? 0 : kinds;
 }
 
-/* What a sequence begins with. */
-static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+/* The same, and the states behind do not matter. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
-    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(m, sampi_at(&m->tree, n)->a);
-    return n;
+    const int32_t bottom = m->work.n;
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    m->work.n = bottom;
+    return kinds;
 }
 
-/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
-   can't be seen at once. Strings with a length are that, and have too many states to look at. */
-static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+/* The kinds of which a state may be done behind any one character. */
+static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
-    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, 0 };
+    if (sampi_lex_at(m, state)->one < 0) {
+        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
+        sampi_lex_at(m, state)->one = one;
+    }
+    return (uint32_t)sampi_lex_at(m, state)->one;
+}
+
+/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
+   run: the kinds, and *reach. Strings with a length are that, and have too many states to look at. */
+static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    if (e.kind != SAMPI_NODE_SEQ) return 0;
     const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
                      rest = *sampi_at(&m->tree, sampi_front(m, e.b));
-    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
-    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
-    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
-    if (rest.kind == SAMPI_NODE_SET)
-        for (int32_t b = stops = true; b < 256; b++)
-            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
-    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
-    if (!state || m->status) return -1;
-    if (sampi_lex_at(m, state)->reach[2] < 0) {
-        bool takes = sampi_takes_plain(m, state, false, true);
-        sampi_lex_at(m, state)->reach[2] = takes;
-    }
-    if (!sampi_lex_at(m, state)->reach[2]) return -1;
-    return repeat.c < 0 ? INT32_MAX : repeat.c;
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
+    const int32_t one = sampi_state_of(m, repeat.a);
+    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    for (int32_t b = 0; b < 256; b++)
+        if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
+            if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
+    *reach = repeat.c < 0 ? INT32_MAX : repeat.c;
+    return kinds;
 }
 
-/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
-   call, and no dead end? No more than that many; INT32_MAX: any number. */
-static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+/* A state's run, by looking at all states that it leads to, one character after the other. Where a character can't
+   come, its kind is given up, and it begins anew; but if that is far away, or the states are too many, the run ends
+   there. */
+static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
-    int32_t reach = sampi_lex_at(m, state)->reach[keep];
-    if (reach >= 0) return reach;
-    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
-    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
-    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
-    return reach;
+    enum { MANY = 192, FEW = 12, FAR = 12, LONG = 32, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
+    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
+    const int64_t budget = m->budget;
+    int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
+    uint32_t kinds = SAMPI_ALL_KINDS;
+    *reach = INT32_MAX;
+    sampi_lex_at(m, state)->mark = ++m->mark;
+    for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
+        if (i == level) {
+            level = n;
+            depth++;
+        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+            kinds = taken;
+            m->work.n = bottom;
+            sampi_lex_at(m, state)->mark = ++m->mark;
+            n = level = 1;
+            depth = 0;
+            i = -1;
+        }
+        while (m->work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
+            s->mark = m->mark;
+            if (n == limit) {
+                *reach = depth;
+            } else {
+                found_depth[n] = depth + 1;
+                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+            }
+        }
+    }
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+        sampi_lex *s = sampi_lex_at(m, found[i]);
+        const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
+        if (left <= 0 || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
+        s->reach[keep] = left;
+        s->kinds[keep] = (uint16_t)kinds;
+    }
+    return m->status ? 0 : kinds;
 }
 
-/* Take the tokens at node i of the trie and below away. */
-static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+/* Does one of some usual characters lead from the state to itself? */
+static bool sampi_may_stay(sampi_matcher *m, int32_t state)
+{
+    static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
+    for (size_t i = 0; i < sizeof usual; i++)
+        if (sampi_next(m, state, usual[i]) == state) return true;
+    return false;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
+static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+{
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    int32_t reach = INT32_MAX;
+    uint32_t kinds;
+    enum { ENOUGH = 12 };
+    sampi_lex *s = sampi_lex_at(m, state);
+    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
+    kinds = sampi_counted(m, state, &reach);
+    if (!kinds) {
+        reach = INT32_MAX;
+        kinds = far ? sampi_explore(m, state, keep, &reach)
+                    : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays) : 0;
+    }
+    s = sampi_lex_at(m, state);
+    s->explored[keep] = far;
+    s->reach[keep] = kinds ? reach : 0;
+    s->kinds[keep] = (uint16_t)kinds;
+    return s;
+}
+
+/* ---- entries ---- */
+
+/* Put the tokens of a run in bits, which has none. */
+static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+{
+    const uint32_t *group = index->groups, *listed = index->listed;
+    const uint32_t most = reach < 255 ? (uint32_t)reach : reach < SAMPI_MAX_PIECE ? 254 : 255; /* those of 255 are more */
+    size_t n_in = 0;
+    for (uint32_t g = 0; g < index->n_groups; g++)
+        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
+    const bool rather_clear = n_in > index->n_listed / 2;
+    if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
+    for (uint32_t g = 0; g < index->n_groups; g++) {
+        uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
+        const bool in = !(group[2 * g] & ~kinds);
+        if (rather_clear) {
+            for (; end > i && !(in && listed[end - 1] >> 24 <= most); end--) {
+                const uint32_t token = listed[end - 1] & SAMPI_NO_TOKEN;
+                bits[token / 32] &= ~(1u << token % 32);
+            }
+        } else if (in) {
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+        }
+    }
+}
+
+/* Put the tokens at node i of the trie and below in, or take them away. */
+static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
     for (; nodes < end; nodes += 2) {
-        uint32_t token = nodes[0] >> 8;
-        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
     }
 }
 
-/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
-static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
-    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
-    sampi_level level = sampi_mark(m);
-    sampi_push_item(m, item.state, item.frame);
-    int32_t lo = m->items.n;
-    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
-    if (m->items.n > lo && !m->status) {
-        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
-        if (token) *token = (int32_t)(node[0] >> 8);
-        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
-        if (place) *place = (int32_t)i;
-        sampi_walk(m, i, lo, m->items.n, keep);
+    int32_t usual = 0, lead = 0, n = 0;
+    *n_live = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        *n_live += next != 0;
+        if (lead == 0) usual = next;
+        lead += next == usual ? 1 : -1;
     }
-    sampi_drop(m, level);
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    return n > 64 ? usual : 0;
 }
 
-/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
-   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure;
+} sampi_head_start;
+
+/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
+   beginning of a name that is not one of the listed ones, then that one's. */
+static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+{
+    enum { FEW = 6 };
+    int32_t n_live;
+    sampi_head_start start = { 0, 0, 0, true };
+    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
+    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    if (n_live < FEW || m->status) return start;
+    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
+    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
+    start.kinds = s->kinds[keep];
+    start.reach = s->reach[keep];
+    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (!entry->bits) start.kinds = 0;
+    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    return start;
+}
+
+/* Are the kinds and the number of characters within a run? */
+static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+{
+    return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
+}
+
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
+/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
+   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
+   walked as elsewhere. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    int32_t state[SAMPI_MAX_PIECE + 1];
-    int8_t expects[SAMPI_MAX_PIECE + 1];
-    state[0] = item.state;
-    expects[0] = 0;
+    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    memset(level, 0, sizeof *level);
+    level[0].state = item.state;
+    if (start.sure && start.kinds) {
+        level[0].run_kinds = start.kinds;
+        level[0].run_reach = start.reach;
+    }
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
-        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
-        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
-        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
-        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
-        if (!next || other) {
-            sampi_clear_below(m, i, bits);
-            item.state = state[depth - 1];
-            if (next) sampi_walk_node(m, i, item, keep);
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
+                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+        const uint8_t byte = (uint8_t)head;
+        const sampi_plain_level *before = &level[depth - 1];
+        const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
+        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach);
+        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+                                     (depth == 1 && inside && (start.to_usual & kind)))) {
+            if (!entry->bits) sampi_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
             i += size;
             continue;
         }
-        state[depth] = next;
-        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
-        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
-        i += all ? size : 1;
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (next) {
+                const sampi_level mark = sampi_mark(m);
+                sampi_push_item(m, before->state, item.frame);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_drop(m, mark);
+            }
+            i += size;
+            continue;
+        }
+        sampi_entry_take(m, entry, head);
+        sampi_plain_level *here = &level[depth];
+        here->state = next;
+        here->expects = sampi_plain_next(before->expects, byte);
+        here->kinds = before->kinds | kind;
+        here->length = before->length + n;
+        here->run_kinds = 0;
+        here->run_reach = 0;
+        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
+            const sampi_lex *run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run->kinds[keep];
+            here->run_reach = run->reach[keep];
+        }
+        i++;
     }
-}
-
-/* Is it shorter to say which plain tokens an item does not allow? */
-static bool sampi_takes_most(sampi_matcher *m, int32_t state)
-{
-    int32_t n = 0;
-    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
-    return n > 80;
-}
-
-/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
-static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
-{
-    const size_t size = m->index->n_mask * (size_t)4;
-    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
-    if (!bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return NULL;
-    }
-    m->n_bits += size;
-    if (plain)
-        memcpy(bits, m->index->plain, size);
-    else
-        memset(bits, 0, size);
-    return bits;
-}
-
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
-{
-    const int32_t *token = (const int32_t *)m->tokens.data;
-    entry->token = first;
-    entry->n_tokens = m->tokens.n - first;
-    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
-    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
-    if (!entry->bits) return;
-    for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
-    m->tokens.n = first;
-    entry->n_tokens = 0;
 }
 
 /* Where the entry of a state at a parent's places is, or would be. */
@@ -16645,30 +17181,28 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    int32_t first = m->tokens.n;
+    entry->token = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
-    if (entry->parent >= 2) sampi_close(m, level.items, true);
+    if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0 };
-        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
-        if (!entry->bits)
-            sampi_walk(m, 0, level.items, to, keep);
-        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
-            sampi_walk_plain(m, item, keep, entry->bits);
-        sampi_walk(m, m->index->n_plain, level.items, to, keep);
+        sampi_walk_plain(m, item, keep, entry);
+        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
-        sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->status; i++)
-            sampi_walk(m, ((const uint32_t *)m->places.data)[parent.place + i], level.items, to, keep);
+        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        }
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first);
+    entry->n_tokens = m->tokens.n - entry->token;
     if (m->status) {
-        m->tokens.n = first;
+        m->tokens.n = entry->token;
         m->places.n = entry->place;
     }
 }
@@ -16686,6 +17220,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     sampi_entry_fill(m, &entry);
     sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
     if (!room) {
+        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
         SAMP_FREE(entry.bits);
         return -1;
     }
@@ -16707,7 +17242,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     sampi_level level = sampi_mark(m);
     sampi_begin_step(m);
     sampi_return(m, frame);
-    sampi_close(m, level.items, false);
+    sampi_close_returns(m, level.items);
     int32_t to = m->items.n;
     for (int32_t i = level.items; i < to && !m->status; i++) {
         sampi_item item = *sampi_item_at(m, i);
@@ -16755,14 +17290,11 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
    that the ways back through its frames are too many to have entries each, it is the shorter way. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
-    int32_t first = m->tokens.n;
-    sampi_walk(m, 0, 0, m->n_now, false);
-    sampi_walk(m, m->index->n_plain, 0, m->n_now, false);
-    for (int32_t i = first; i < m->tokens.n; i++) {
-        int32_t token = ((const int32_t *)m->tokens.data)[i];
-        bits[token / 32] |= 1u << token % 32;
-    }
-    m->tokens.n = first;
+    sampi_entry all;
+    memset(&all, 0, sizeof all);
+    all.bits = bits;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
 }
 
 /* The mask of the text's place. */
@@ -16818,7 +17350,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
 }
 
 /* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
@@ -16923,7 +17455,7 @@ static void sampi_drop_entries(sampi_matcher *m)
 /* Forget the states, but the dead one. */
 static void sampi_drop_states(sampi_matcher *m)
 {
-    m->states.n = m->next.n = m->calls.n = 0;
+    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
@@ -16997,7 +17529,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
 static size_t sampi_matcher_bytes(const sampi_matcher *m)
 {
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
-           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
+           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n + (size_t)m->classes.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
            (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
            (size_t)m->tree.pool.n;
@@ -17318,7 +17850,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->live = 1;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0, true);
+    sampi_close(m, 0);
     m->n_now = m->status ? 0 : m->items.n;
     return m->status;
 }
@@ -17330,7 +17862,8 @@ static void sampi_matcher_free(sampi_matcher *m)
     sampi_tree_free(&m->tree);
     sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
                          &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
-                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
+                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n,
+                         &m->classes };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -17405,10 +17938,12 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->live = from->live;
+    m->mark = from->mark;
     m->tree = sampi_copy_tree(m, &from->tree);
     m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
     m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
     m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
