@@ -8230,7 +8230,8 @@ static bool sampi_next_piece(sampi_pieces *it)
 static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
 {
     const float floor = row->floor, r = row->r;
-    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (floor > -FLT_MAX)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
     if (r == 1.0f) return;
     size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
     if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
@@ -8246,7 +8247,13 @@ static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
 {
     const sampi_row *row = it->row;
     sampi_piece_at(it, at);
-    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (row->floor <= -FLT_MAX) {
+        if (row->r == 1.0f) return it->x;
+        if (!row->divided && row->k->count(it->x, len, -FLT_MAX) == len) {
+            row->k->scale(it->x, len, row->r, it->buf);
+            return it->buf;
+        }
+    }
     if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
     for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     sampi_scale_tile(row, it->buf);
@@ -9982,7 +9989,7 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
    and rounds to float, so what is said of sampi_add holds here too. */
-static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
     double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
     bool tie = false;
@@ -10961,31 +10968,35 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
 }
 
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
+static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
-    for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
+    for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
 /* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+static SAMPI_HOT void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool is_sparse = !view->drops && sampi_is_compact(row);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
+        if (is_sparse && next == before)
+            memset(p, 0, sizeof p); /* all masked */
+        else if (sums)
+            row->k->probs(l, len, sums->max, (double)sums->z, p);
         if (row->sum > 0.0)
             row->k->put(d + at, len, l, row->work->logits + at, row->sum);
         else
@@ -11139,15 +11150,42 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
-   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
-static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
+   for the first term half way between two sums, after which both are even. */
+static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
-    uint64_t exponent = sampi_bits(sum) >> 52;
-    if (sampi_bits(sum + part) >> 52 == exponent &&
-        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
-        return sum + part;
-    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
+    double a = sum, b = up;
+    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
+    return d + (b - a - ulp);
+}
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
+   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
+   tiles are added at once. */
+static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
+{
+    double sum = 0.0;
+    for (size_t at = 0, len; at < n; at += len, tile += 4) {
+        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
+        const float *x = e + at;
+        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
+        bool whole = len == 4 * SAMPI_TILE;
+        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
+            s0 += (double)x[i];
+            s1 += (double)x[i + SAMPI_TILE];
+            s2 += (double)x[i + 2 * SAMPI_TILE];
+            s3 += (double)x[i + 3 * SAMPI_TILE];
+        }
+        const double s[4] = { s0, s1, s2, s3 };
+        for (size_t k = 0; whole && k < 4; k++) {
+            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
+            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
+        }
+        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
+        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
+        if (whole) sum = to;
+    }
     return sum;
 }
 
@@ -11155,17 +11193,16 @@ static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t 
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum, *tile = (double *)(void *)row->work->sum, run = 0.0;
     float max = sampi_row_max(row), *e = row->work->logits;
     size_t n = view->cur->size, next = 0, i = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
-        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+        (void)row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
     }
-    row->sum = sum;
+    row->sum = sum = sampi_llama_sum_tiles(e, n, tile);
     for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
     for (; i + 1 < n; i++) {
         run += (double)e[i];
