@@ -8353,7 +8353,8 @@ static bool sampi_next_piece(sampi_pieces *it)
 static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
 {
     const float floor = row->floor, r = row->r;
-    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (floor > -FLT_MAX)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
     if (r == 1.0f) return;
     size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
     if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
@@ -8369,7 +8370,13 @@ static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
 {
     const sampi_row *row = it->row;
     sampi_piece_at(it, at);
-    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (row->floor <= -FLT_MAX) {
+        if (row->r == 1.0f) return it->x;
+        if (!row->divided && row->k->count(it->x, len, -FLT_MAX) == len) {
+            row->k->scale(it->x, len, row->r, it->buf);
+            return it->buf;
+        }
+    }
     if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
     for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     sampi_scale_tile(row, it->buf);
@@ -9650,6 +9657,25 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static SAMPI_HOT void sampi_adapt_row(float *e, size_t n, float sum, float aim)
+{
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+#endif
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
 /* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
    the sum: no estimate will do. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
@@ -9659,8 +9685,10 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
     float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
     row->k->probs(row->x, row->n, row->top, z, l);
-    for (size_t i = 0; i < row->n; i++)
-        l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
+    sampi_adapt_row(l, row->n, 1.0f, aim);
+    bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
+    for (size_t i = 0; i < row->n && !is_full; i++)
+        if (sampi_masked(row->x[i])) l[i] = -INFINITY;
     sampi_row adapted =
         *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
@@ -9759,7 +9787,7 @@ static bool sampi_stays_near(float sum, double m, double w)
 
 /* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
    (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
-static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
     bool sure = true;
@@ -9828,13 +9856,20 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
    that they end in `to`. */
-static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
-    for (int shift = 32; shift < 64; shift += 11) {
-        uint32_t start[2049] = { 0 };
-        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
-        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
-        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
@@ -9843,7 +9878,7 @@ static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
-static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+static SAMPI_HOT samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
@@ -10105,18 +10140,41 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
    and rounds to float, so what is said of sampi_add holds here too. */
-static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
-    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    const double half = (double)sampi_half_ulp(sum), from = (double)sum;
+    double moved = 0.0;
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float pair __attribute__((vector_size(8)));
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    const double grid = half *
+                        13510798882111488.0; /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    const two none = { 0.0, 0.0 };
+    two move = none;
+    bits ties = (bits)none;
+    for (; i + 2 <= n; i += 2) {
+        pair v;
+        memcpy(&v, x + i, sizeof v);
+        two d = __builtin_convertvector(v - mean, two);
+        d *= d;
+        SAMPI_OPAQUE(d);
+        two to = from + d, rounded = to + grid - grid;
+        ties |= (two)((bits)(to - rounded) & INT64_MAX) >= half + none;
+        move += rounded - from;
+    }
+    tie = ties[0] || ties[1];
+    moved = move[0] + move[1];
+#endif
+    for (; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
-        moved[i % 2] += rounded - from;
+        moved += rounded - from;
     }
-    double all = moved[0] + moved[1];
-    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
-    for (size_t i = 0; i < n; i++) {
+    if (!tie && sampi_stays_near(sum, moved, moved)) return (float)(from + moved);
+    for (i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
     }
@@ -10369,25 +10427,6 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     return SAMP_OK;
 }
 
-/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
-static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
-{
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float four __attribute__((vector_size(16)));
-    typedef int32_t bits __attribute__((vector_size(16)));
-    for (; i + 4 <= n; i += 4) {
-        four x;
-        memcpy(&x, e + i, sizeof x);
-        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
-        SAMPI_OPAQUE(x);
-        x = 5.0f - x * 10.0f * x / (1.0f + x);
-        memcpy(e + i, &x, sizeof x);
-    }
-#endif
-    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
-}
-
 /* sampi_llama_discrete, of p = e / sum. */
 static SAMPI_COLD size_t sampi_llama_discrete_of(const float *e, size_t n, float sum, double u)
 {
@@ -10413,7 +10452,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        sampi_adapt_row(e, row->n, sum, sampi_adaptive_p_aim(s));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
@@ -11061,7 +11100,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
-static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
     if (n <= SAMPI_FEW) {
@@ -11084,31 +11123,36 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
 }
 
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
+static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
+                                              size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
-    for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
+    for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
 /* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+static SAMPI_HOT void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
+    bool is_sparse = !view->drops && sampi_is_compact(row);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
+        if (is_sparse && next == before)
+            memset(p, 0, sizeof p); /* all masked */
+        else if (sums)
+            row->k->probs(l, len, sums->max, (double)sums->z, p);
         if (row->sum > 0.0)
             row->k->put(d + at, len, l, row->work->logits + at, row->sum);
         else
@@ -11262,15 +11306,42 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
-   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
-static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
+   for the first term half way between two sums, after which both are even. */
+static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
-    uint64_t exponent = sampi_bits(sum) >> 52;
-    if (sampi_bits(sum + part) >> 52 == exponent &&
-        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
-        return sum + part;
-    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
+    double a = sum, b = up;
+    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
+    return d + (b - a - ulp);
+}
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
+   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
+   tiles are added at once. */
+static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
+{
+    double sum = 0.0;
+    for (size_t at = 0, len; at < n; at += len, tile += 4) {
+        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
+        const float *x = e + at;
+        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
+        bool whole = len == 4 * SAMPI_TILE;
+        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
+            s0 += (double)x[i];
+            s1 += (double)x[i + SAMPI_TILE];
+            s2 += (double)x[i + 2 * SAMPI_TILE];
+            s3 += (double)x[i + 3 * SAMPI_TILE];
+        }
+        const double s[4] = { s0, s1, s2, s3 };
+        for (size_t k = 0; whole && k < 4; k++) {
+            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
+            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
+        }
+        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
+        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
+        if (whole) sum = to;
+    }
     return sum;
 }
 
@@ -11278,17 +11349,20 @@ static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t 
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum, *tile = (double *)(void *)row->work->sum, run = 0.0;
     float max = sampi_row_max(row), *e = row->work->logits;
     size_t n = view->cur->size, next = 0, i = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
-        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (row->k->count(l, len, -FLT_MAX))
+            (void)row->expf(l, len, 1.0f, max, e + at);
+        else
+            memset(e + at, 0, len * sizeof *e); /* all masked */
     }
-    row->sum = sum;
+    row->sum = sum = sampi_llama_sum_tiles(e, n, tile);
     for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
     for (; i + 1 < n; i++) {
         run += (double)e[i];

@@ -355,6 +355,35 @@ static bool expf_of_logits(void)
     return true;
 }
 
+/* Sums of doubles by tiles against a loop: terms of e^l's sizes, and many that end half way between two sums. */
+static bool sums_of_tiles(void)
+{
+    enum { N = 6000 };
+    static float e[N];
+    static double tile[N / SAMPI_TILE + 4];
+    for (uint64_t seed = 1; seed <= (quick() ? 300 : 3000); seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, N), first = below(&s, 2000);
+        int kind = (int)below(&s, 4);
+        for (size_t i = 0; i < n; i++) {
+            double y = ldexp((double)below(&s, 1 + below(&s, 64)), -53 - (int)below(&s, 3));
+            if (kind == 0) y = exp(-45.0 * coarse(&s));
+            if (kind == 1 && below(&s, 200) == 0) y = ldexp(1.0, -29 - (int)below(&s, 25));
+            e[i] = i == first ? 1.0f : (float)y;
+        }
+        double got = sampi_llama_sum_tiles(e, n, tile), loop = 0.0;
+        bool good = true;
+        for (size_t i = 0; i < n; i++) {
+            loop += (double)e[i];
+            if (i + 1 == n || (i + 1) % SAMPI_TILE == 0) good &= tile[i / SAMPI_TILE] == loop;
+        }
+        if (good && got == loop) continue;
+        printf("%zu floats sum to %a, not to %a, seed %" PRIu64 "\n", n, loop, got, seed);
+        return false;
+    }
+    return true;
+}
+
 /* Float sums by blocks against a loop: terms of any size, of both signs, and many that end half way between sums. */
 static bool sums_in_order(void)
 {
@@ -1435,6 +1464,7 @@ static bool arrays(void)
     X(long_rows_of_llama)                                                                                            \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
+    X(sums_of_tiles)                                                                                                 \
     X(sums_in_order)                                                                                                 \
     X(sums_of_rows)
 
