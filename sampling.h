@@ -21633,7 +21633,8 @@ enum {
     SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
     SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
     SAMPI_SHARD_FINE = 256,
-    SAMPI_SHARD_SCORES = 1024,
+    SAMPI_SHARD_SCORES = 512,
+    SAMPI_SHARD_FEW = 512, /* tokens of the first buckets' that are listed at once as runs */
     SAMPI_SHARD_LEVELS = 5,
     SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
 };
@@ -22016,10 +22017,11 @@ typedef struct sampi_end {
     samp_token_data after;
     uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
     uint64_t min_keep, count, population; /* the bucket's */
-    samp_token_data last;                 /* found: the last one's logit; */
-    uint64_t ties;                        /* how many tokens with its logit are kept, of the row, */
-    uint64_t mine;                        /* and of the slice */
-    double floor;                         /* what reaches it is kept, too */
+    float top;            /* the largest logit of what is kept, as far as that is known; typical only */
+    samp_token_data last; /* found: the last one's logit; */
+    uint64_t ties;        /* how many tokens with its logit are kept, of the row, */
+    uint64_t mine;        /* and of the slice */
+    double floor;         /* what reaches it is kept, too */
 } sampi_end;
 
 /* What is asked for and known of a row. All but the slice is the same on every rank. */
@@ -22296,11 +22298,15 @@ static void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sam
     sampi_set_entries(p, 1);
 }
 
+/* Of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being looked for. */
 static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                              sampi_parcel *p)
 {
-    const float *l = sampi_draw_logits(shard, row, s);
-    float max = row->row.n ? row->row.k->maxima(l, SAMP_F32, NULL, row->row.n, shard->work.scratch) : -INFINITY;
+    const float *l = row->seeks ? row->row.x : sampi_draw_logits(shard, row, s);
+    float max = -INFINITY;
+    uint32_t bucket;
+    for (size_t i = 0; i < row->row.n; i++)
+        if (l[i] > max && (!row->seeks || sampi_end_side(&row->end, l[i], &bucket) < 0)) max = l[i];
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
 }
@@ -22427,9 +22433,9 @@ static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, con
 {
     switch (p->kind) {
         case SAMPI_PARCEL_TOP:
-            row->draw_max = sampi_wire_float(p->entries);
+            row->end.top = row->draw_max = sampi_wire_float(p->entries);
             row->drawer = row->at;
-            return sampi_is_number(row->draw_max);
+            return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
         case SAMPI_PARCEL_LIST: return sampi_take_list(shard, row, p);
         case SAMPI_PARCEL_SUMS: return sampi_take_sums(shard, row, p);
         case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
@@ -22603,7 +22609,11 @@ static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member,
 
 static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
 {
-    row->ask = SAMPI_ASK_RUNS | (sampi_draws_next(row, member, n) ? SAMPI_ASK_SEGS : 0);
+    row->ask = SAMPI_ASK_RUNS;
+    if (sampi_draws_next(row, member, n))
+        row->ask |= SAMPI_ASK_SEGS;
+    else if (row->end.order.mean > 0.0 && !row->end.is_after)
+        row->ask |= SAMPI_ASK_TOP;
     return SAMPI_STEP_WAITS;
 }
 
@@ -22612,6 +22622,19 @@ static double sampi_full_range(const sampi_shard_row *row, double mean)
 {
     double range = (double)row->max - (double)row->least - mean;
     return range > mean ? range : mean;
+}
+
+/* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
+                           bool is_whole)
+{
+    sampi_end *end = &row->end;
+    sampi_end_within(end, range, buckets, is_whole);
+    row->ask = SAMPI_ASK_HIST;
+    if (range > 0.0) return SAMPI_STEP_WAITS;
+    end->population = row->n_list + row->rest;
+    end->path[end->level++] = 0;
+    return sampi_ask_runs(row, member, n);
 }
 
 /* One bucket of those that have been counted has the end. */
@@ -22627,18 +22650,17 @@ static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, 
             count += tokens;
             continue;
         }
-        row->ask = SAMPI_ASK_HIST;
-        if (end->level == 0 && !end->is_whole && i + 1 == row->hist->n) {
-            sampi_end_within(end, sampi_full_range(row, end->order.mean), SAMPI_SHARD_FINE, true);
-            return SAMPI_STEP_WAITS;
-        }
+        double range = sampi_full_range(row, end->order.mean);
+        if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
+            return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
         end->mass = mass;
         end->count = count;
         end->population = tokens;
         end->path[end->level++] = i;
         end->buckets[end->level] = SAMPI_SHARD_FINE;
-        if (tokens > SAMPI_SHARD_CHUNK && end->level < 2) return SAMPI_STEP_WAITS;
-        return sampi_ask_runs(row, member, n);
+        row->ask = SAMPI_ASK_HIST;
+        uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
+        return tokens > few && end->level < 2 ? (int)SAMPI_STEP_WAITS : sampi_ask_runs(row, member, n);
     }
     return SAMP_E_FORMAT;
 }
@@ -22701,6 +22723,7 @@ static int sampi_end_in_runs(samp_shard *shard, sampi_shard_row *row, sampi_samp
             count += sampi_wire_u32(sampi_parcel_entry(p, to) + 8);
         if (to == p->n && !all) break; /* there may be more of it */
         uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
+        if (d.logit > end->top) end->top = d.logit;
         end->last = d;
         end->last.id = 0;
         end->ties = takes;
@@ -22743,8 +22766,7 @@ static void sampi_end_cut(sampi_shard_row *row)
     }
     row->n_list = n;
     row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
-    if (end->order.mean > 0.0 && n == 0) row->has &= ~(unsigned)SAMPI_ASK_TOP;
-    if (n) row->max = row->list[0].logit;
+    if (end->order.mean > 0.0) row->max = n ? row->list[0].logit : end->top;
     row->seeks = false;
 }
 
@@ -22763,11 +22785,9 @@ static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *co
             double range = sampi_full_range(row, mean), near = SAMPI_SHARD_RANGE - mean;
             if (near < mean) near = mean;
             bool is_near = min_keep <= 1 && near < range;
+            uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
             end->order = sampi_order_from(row->max, mean);
-            sampi_end_within(end, is_near ? near : range, mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE,
-                             !is_near);
-            row->ask = SAMPI_ASK_HIST;
-            return SAMPI_STEP_WAITS;
+            return sampi_end_start(row, member, n, is_near ? near : range, buckets, !is_near);
         }
     }
     if (row->hist) return sampi_end_narrow(row, member, n);
@@ -23428,6 +23448,7 @@ static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *
     if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
     if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
     if (kind != SAMPI_PARCEL_RUNS) return 0;
+    if (row->end.scale == 0.0) return shard->n_ranks;
     return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
 }
 

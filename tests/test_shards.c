@@ -319,10 +319,151 @@ static void test_random_batches(void **state)
     for (uint64_t i = 0; left > 0; i++) one_batch(i, &left, 5000);
 }
 
+/* --------------------------------------------------------------------------------------- long rows, and traffic
+   Rows of a real vocabulary's length. What a round trip may cost is part of what samp_sample_sharded promises. */
+
+enum { LONG_VOCAB = 32000 };
+
+typedef enum long_row {
+    LONG_REAL,
+    LONG_NORMAL,
+    LONG_ZIPF,
+    LONG_FLAT,
+    LONG_NEARLY_FLAT,
+    LONG_BF16,
+    N_LONG_ROWS
+} long_row;
+
+static void make_long_row(source *s, float *row, size_t n, long_row kind)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t at = below(s, REAL_WIDTH);
+        if (kind == LONG_REAL) row[i] = real_rows ? real_rows[i % REAL_ROWS][at] : 0.0f;
+        if (kind == LONG_NORMAL || kind == LONG_BF16) row[i] = (float)(2.0 * normal_fast(s));
+        if (kind == LONG_ZIPF) row[i] = (float)(10.0 - log(1.0 + (double)n * coarse(s)));
+        if (kind == LONG_FLAT) row[i] = 1.5f;
+        if (kind == LONG_NEARLY_FLAT) row[i] = (float)(1e-4 * normal_fast(s));
+        if (kind == LONG_BF16) row[i] = float_from(bits_of(row[i]) & 0xFFFF0000u);
+    }
+}
+
+/* A chain, and the most rounds and bytes that it may take with any of the rows. */
+typedef struct traffic {
+    const char *name;
+    samp_sampler *(*make)(void);
+    unsigned rounds;
+    size_t bytes;
+} traffic;
+
+static samp_sampler *only_temp(void) { return chain_of(samp_init_temp(0.8f), samp_init_dist(1), NULL); }
+static samp_sampler *usual_chain(void)
+{
+    samp_params p = samp_default_params();
+    p.seed = 7;
+    return samp_chain_from_params(&p, NULL);
+}
+static samp_sampler *only_greedy(void) { return samp_init_greedy(); }
+static samp_sampler *only_dist(void) { return samp_init_dist(3); }
+static samp_sampler *top_k_3000(void)
+{
+    return chain_of(samp_init_top_k(3000), samp_init_temp(1.3f), samp_init_dist(2));
+}
+static samp_sampler *top_k_all(void) { return chain_of(samp_init_top_k(LONG_VOCAB - 3), samp_init_dist(2), NULL); }
+static samp_sampler *top_p_50(void)
+{
+    return chain_of(samp_init_top_p(0.5f, 0), samp_init_temp(0.8f), samp_init_dist(4));
+}
+static samp_sampler *top_p_999(void)
+{
+    return chain_of(samp_init_top_p(0.999f, 0), samp_init_temp(0.8f), samp_init_dist(4));
+}
+static samp_sampler *top_p_kept(void) { return chain_of(samp_init_top_p(0.5f, 9000), samp_init_dist(4), NULL); }
+static samp_sampler *typical_20(void)
+{
+    return chain_of(samp_init_typical(0.2f, 0), samp_init_temp(0.8f), samp_init_dist(5));
+}
+static samp_sampler *typical_95(void) { return chain_of(samp_init_typical(0.95f, 0), samp_init_dist(5), NULL); }
+static samp_sampler *min_p_tiny(void)
+{
+    return chain_of(samp_init_min_p(1e-4f, 0), samp_init_temp(2.0f), samp_init_dist(6));
+}
+static samp_sampler *min_p_kept(void)
+{
+    return chain_of(samp_init_min_p(0.1f, 700), samp_init_temp(2.0f), samp_init_dist(6));
+}
+static samp_sampler *sigma_one(void) { return chain_of(samp_init_top_n_sigma(1.0f), samp_init_dist(7), NULL); }
+static samp_sampler *top_a_tiny(void) { return chain_of(samp_init_top_a(1e-3f, 0), samp_init_dist(7), NULL); }
+static samp_sampler *xtc_tiny(void) { return chain_of(samp_init_xtc(1.0f, 1e-4f, 0, 8), samp_init_dist(8), NULL); }
+static samp_sampler *dynamic(void) { return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(9), NULL); }
+static samp_sampler *mirostat_1(void) { return samp_init_mirostat(LONG_VOCAB, 10, 13.0f, 0.1f, 100); }
+static samp_sampler *mirostat_2(void) { return samp_init_mirostat_v2(11, 13.0f, 0.1f); }
+static samp_sampler *adaptive(void) { return samp_init_adaptive_p(0.5f, 0.9f, 12); }
+static samp_sampler *adaptive_typical(void)
+{
+    return chain_of(samp_init_typical(0.9f, 0), samp_init_xtc(1.0f, 1e-3f, 0, 1), adaptive());
+}
+static samp_sampler *tail_free(void) { return chain_of(samp_init_tail_free(0.95f, 0), samp_init_dist(13), NULL); }
+
+static const traffic TRAFFIC[] = {
+    { "greedy", only_greedy, 2, 1024 },
+    { "dist", only_dist, 3, 1024 },
+    { "temp", only_temp, 3, 1024 },
+    { "default", usual_chain, 2, 1024 },
+    { "top_k 3000", top_k_3000, 5, 16384 },
+    { "top_k n - 3", top_k_all, 5, 16384 },
+    { "top_p 0.5", top_p_50, 5, 16384 },
+    { "top_p 0.999", top_p_999, 5, 16384 },
+    { "top_p, min_keep", top_p_kept, 5, 16384 },
+    { "typical 0.2", typical_20, 6, 16384 },
+    { "typical 0.95", typical_95, 6, 16384 },
+    { "min_p 1e-4", min_p_tiny, 4, 4096 },
+    { "min_p, min_keep", min_p_kept, 7, 16384 },
+    { "top_n_sigma", sigma_one, 4, 4096 },
+    { "top_a", top_a_tiny, 4, 4096 },
+    { "xtc", xtc_tiny, 5, 4096 },
+    { "temp_ext", dynamic, 4, 4096 },
+    { "mirostat", mirostat_1, 5, 16384 },
+    { "mirostat_v2", mirostat_2, 4, 4096 },
+    { "adaptive_p", adaptive, 5, 4096 },
+    { "typical, xtc, adaptive_p", adaptive_typical, 9, 16384 },
+    { "tail_free", tail_free, 20, 9 * LONG_VOCAB },
+};
+
+static void one_long_batch(size_t n, const traffic *t, long_row kind, size_t n_ranks, uint64_t number)
+{
+    source s = source_seed(test_seed() + number);
+    world *w = (world *)calloc(1, sizeof *w);
+    w->n_vocab = w->stride = n;
+    w->n_ranks = n_ranks;
+    w->n_rows = 1;
+    w->one[0] = t->make();
+    w->data = (char *)malloc(n * sizeof(float));
+    make_long_row(&s, (float *)(void *)w->data, n, kind);
+    make_ranks(w, &s);
+    for (int step = 0; step < 2; step++) {
+        play_batch(w, &s, t->name, number);
+        if (w->rounds > t->rounds || w->bytes > t->bytes)
+            test_fail(__FILE__, __LINE__, "%s, row %d, %zu ranks: %u rounds, %zu bytes", t->name, (int)kind, n_ranks,
+                      w->rounds, w->bytes);
+    }
+    drop_world(w);
+    free(w);
+}
+
+static void test_long_rows(void **state)
+{
+    (void)state;
+    real_rows_load(REAL_ROWS_PATH);
+    for (size_t i = 0; i < TEST_COUNT(TRAFFIC); i++)
+        for (int kind = 0; kind < N_LONG_ROWS; kind++)
+            one_long_batch(LONG_VOCAB, &TRAFFIC[i], (long_row)kind, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], i);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_batches),
+        cmocka_unit_test(test_long_rows),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
