@@ -342,8 +342,8 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings toc budget-code test-package
-PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar lint lint-long
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings test-package lint toc budget-code
+PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host

@@ -53,8 +53,8 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 fast|avx2|V(split)|no look at ids|s/bad |= .*;//
-fast|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v/SHUFFLE(last, last/
-fast|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
+math|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v/SHUFFLE(last, last/
+math|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
