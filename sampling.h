@@ -15202,7 +15202,7 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
        nodes      both tries */
 
 #define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
-#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], n_groups, n_listed */
+#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
 #define SAMPI_ALL_KINDS   0xffffu
 #define SAMPI_MAX_PIECE   1023      /* bytes of a token */
