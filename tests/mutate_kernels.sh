@@ -57,7 +57,7 @@ math|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v
 math|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
-fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
+math|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
 fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
 fast|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
