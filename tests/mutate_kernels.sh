@@ -60,8 +60,8 @@ fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 math|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
 fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
-fast|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
-fast|scalar|sampi_put_scalar|logits as p|s/p = p\[i\]/p = l[i]/
+math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
+fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
 fast|avx2|V(put)|p is not divided|s/if (sum .*;//
