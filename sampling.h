@@ -5741,18 +5741,23 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
     return SAMP_OK;
 }
 
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
 /* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
+   choice. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    size_t above = 0;
     sampi_llama_softmax(cur, true);
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    size_t kept = cur->size - (above - 1);
-    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    cur->size = kept;
+    sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
 
@@ -11345,13 +11350,26 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
+/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+{
+    double run = 0.0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= want) break;
+    }
+    return (samp_token)i;
+}
+
 /* sampi_llama_choose, of a row: the sums are those of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0, i = 0;
+    size_t n = view->cur->size, next = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -11362,13 +11380,36 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         else
             memset(e + at, 0, len * sizeof *e); /* all masked */
     }
-    row->sum = sum = sampi_llama_sum_tiles(e, n, tile);
-    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
-    for (; i + 1 < n; i++) {
-        run += (double)e[i];
-        if (run >= u * sum) break;
-    }
-    row->token = (samp_token)i;
+    row->sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+}
+
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats gives
+   it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
+{
+    const sampi_kernels *k = sampi_use();
+    const samp_token_data_array *cur = view->cur;
+    float *x = view->work->own, *e = view->work->logits;
+    (void)k->split(cur->data, cur->size, x);
+    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
+    double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
+    k->put(cur->data, cur->size, x, e, sum);
+    return sum;
+}
+
+/* dist, of a long sorted array. */
+static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    double *tile = (double *)(void *)view->work->sum;
+    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
+        sampi_check(cur))
+        return false;
+    view->ordinal[s->kind]++;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
+    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    return true;
 }
 
 /* What is left, indices in place of ids, takes the array's place. */
@@ -11403,16 +11444,23 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
-    errno = before;
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
         sampi_close_view(view, NULL, -1);
         sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
+        if (s->kind == SAMPI_XTC) {
+            status = SAMP_OK;
+            if (sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p) {
+                (void)sampi_view_softmax(view, NULL);
+                sampi_llama_xtc_cut(s, view->cur);
+            }
+        }
     }
+    errno = before;
     if (status) return status;
     view->sorts = row->by_order;
     view->ordinal[s->kind]++;
-    if (row->cur.data)
+    if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);
@@ -11427,6 +11475,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = s->rng == SAMP_RNG_MT19937;
     if (!view->is_open) status = sampi_open_view(view, is_llama);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
