@@ -40,7 +40,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -54,7 +54,7 @@ test:
 	@sh tests/deps.sh check test || sh tests/deps.sh install test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest test-public
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -85,8 +85,9 @@ endef
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
 $(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
-$(B)/test_rng $(B)/test_llama $(B)/test_schema: CFLAGS := -O0
+$(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem: CFLAGS := -O0
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
+$(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
 $(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
@@ -94,7 +95,7 @@ $(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
 $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 # those that take longer to compile than to run
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
-$(B)/san/test_rollback $(B)/san/test_naive: SANITIZE += -O0
+$(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -111,6 +112,10 @@ test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 ## test-namespace: nothing outside samp_ is exported, no macro outside SAMP
 test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
+
+## test-public: test_nomem.c calls every public function
+test-public:
+	@sh tests/public.sh
 
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/demo.sh $(B)/tales
@@ -163,6 +168,22 @@ $(B)/%.checked: $(B)/%
 
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
 
+# TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
+THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread -I.
+THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
+$(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
+	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
+$(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
+	clang $(THREADS) -fopenmp $< -o $@ -lm -lpthread
+
+## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
+test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
+	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
+	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \
+	  TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1" ./$(B)/tsan/threads_omp > $(B)/tsan/clang.log 2>&1 && \
+	  grep -q "^Archer detected" $(B)/tsan/clang.log || { tail -n 60 $(B)/tsan/clang.log; exit 1; }
+	@echo "== threads (ThreadSanitizer): $$(tail -n 1 $(B)/tsan/gcc.log); with OpenMP too"
+
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
 
@@ -204,6 +225,14 @@ test-flags-long: | $(B)
 	@sh tests/deps.sh check compilers || sh tests/deps.sh install compilers
 	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
 	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
+
+## lint: static analysis: clang-tidy, cppcheck, gcc -fanalyzer and clang --analyze find nothing (tests/lint.sh)
+lint: | $(B)
+	@sh tests/lint.sh $(B)/lint
+
+## lint-long: the analyzers look at more paths
+lint-long: | $(B)
+	@sh tests/lint.sh $(B)/lint_long full
 
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
@@ -312,9 +341,9 @@ $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity
 
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
-PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-package test-bindings toc budget-code
-PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
+PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings test-package lint toc budget-code
+PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
 ci: run-tests test-gpu-host
@@ -621,10 +650,10 @@ format:
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU) $(B)/wasm $(B)/plain:
+$(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-package test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean lib install uninstall man plots plots-data
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long

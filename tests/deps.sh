@@ -16,6 +16,8 @@ ci_list() {
     cat <<'EOF'
 clang                    command -v clang
 libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
+clang-tidy               command -v clang-tidy
+cppcheck                 command -v cppcheck
 valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
