@@ -1,6 +1,6 @@
 #!/bin/sh
 # The figures of the plots, measured anew: bench/plots/*.csv.   sh bench/plots/data.sh BUILD [speed|batches|grammar] ...
-# Of three runs the least counts, on every side: other programs only ever make a time longer.
+# Of three runs the least round counts, on every side: other programs only ever make a time longer.
 set -eu
 build=$1
 shift
@@ -24,9 +24,8 @@ speed() {
     library=$(sh tests/parity/fetch.sh "$build/parity")
     for run in 1 2 3; do
         "$build/bench_peer" "$library" --all --no-arrays --logits peaked --n 32000,64000,128256,262144 --csv "$build/speed$run.raw" || true
-        # in place of ratios the floor's own time
         awk -F, -v OFS=, 'NR == 1 { print "case,n_vocab,ours_us,llama_cpp_us,max_pass_us" }
-            NR > 1 && $1 !~ /^batch/ { print $1, $2, $4, $5, $4 / $7 }' "$build/speed$run.raw" > "$build/speed$run.csv"
+            NR > 1 && NF == 11 { print $1, $2, $9, $10, $11 }' "$build/speed$run.raw" > "$build/speed$run.csv"
     done
     cat "$build"/speed[123].csv | awk 'NR == 1 || !/^case/' > "$build/speed.runs"
     least_of_runs 2 3 5 < "$build/speed.runs" > $here/speed.csv
