@@ -101,7 +101,7 @@ fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
 fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
 fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
-fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
+fast|generic|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
 batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
 batch|avx512|V(part)|half a line twice|s/i + at + 64)/i + at)/
