@@ -15365,8 +15365,9 @@ static uint32_t sampi_kind_of(uint8_t byte)
     if (byte >= 0x80) return 15;
     if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
     if (byte >= '0' && byte <= '9') return 4;
-    const char *mark = (const char *)memchr(marks, byte, 9);
-    return mark ? 5 + (uint32_t)(mark - marks) : 14;
+    uint32_t kind = 5;
+    while (kind < 14 && marks[kind - 5] != (char)byte) kind++;
+    return kind;
 }
 
 /* Where the parts of an index are. */
