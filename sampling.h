@@ -15739,10 +15739,10 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
-    int32_t live, first; /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
-    int32_t mark;        /* sampi_explore has seen it, if it is the matcher's mark */
-    int32_t one;         /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
-    int32_t reach[2];    /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
+    int32_t live, first;           /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
+    int32_t mark;                  /* sampi_explore has seen it, if it is the matcher's mark */
+    int32_t one;                   /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
     uint16_t kinds[2];
     bool explored[2];
     bool stops; /* what is longer than its run can't come: sampi_counted */
@@ -15802,15 +15802,15 @@ typedef struct sampi_memo {
 typedef struct sampi_matcher {
     const samp_vocab_index *index;
     const samp_grammar *grammar;
-    sampi_tree tree;       /* a copy of the grammar's, which grows */
-    sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
-    sampi_vec states;      /* sampi_lex; 0 is dead */
-    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
-    sampi_vec calls;       /* sampi_call */
-    sampi_vec items;       /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;      /* sampi_frame */
-    sampi_vec edges;       /* sampi_edge */
-    sampi_vec entries;     /* sampi_entry */
+    sampi_tree tree;   /* a copy of the grammar's, which grows */
+    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;  /* sampi_lex; 0 is dead */
+    sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
+    sampi_vec calls;   /* sampi_call */
+    sampi_vec items;   /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;  /* sampi_frame */
+    sampi_vec edges;   /* sampi_edge */
+    sampi_vec entries; /* sampi_entry */
     sampi_vec entry_slots; /* int32_t, -1 = free */
     sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
     sampi_vec tokens, places;
@@ -16862,7 +16862,13 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
    there. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
-    enum { MANY = 192, FEW = 12, FAR = 12, LONG = 32, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
+    enum {
+        MANY = 192,
+        FEW = 12,
+        FAR = 12,
+        LONG = 32,
+        PATIENCE = 1 << 18
+    }; /* to have looked at many in vain is dear */
     const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
     const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
     const int64_t budget = m->budget;
@@ -16931,8 +16937,9 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
         sampi_lex_at(m, state)->stops = true;
     } else {
         reach = INT32_MAX;
-        kinds = far ? sampi_explore(m, state, keep, &reach)
-                    : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays) : 0;
+        kinds = far                        ? sampi_explore(m, state, keep, &reach)
+                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                           : 0;
     }
     s = sampi_lex_at(m, state);
     s->explored[keep] = far;
@@ -16947,7 +16954,9 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
 static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
 {
     const uint32_t *group = index->groups, *listed = index->listed;
-    const uint32_t most = reach < 255 ? (uint32_t)reach : reach < SAMPI_MAX_PIECE ? 254 : 255; /* those of 255 are more */
+    const uint32_t most = reach < 255               ? (uint32_t)reach
+                          : reach < SAMPI_MAX_PIECE ? 254
+                                                    : 255; /* those of 255 are more */
     size_t n_in = 0;
     for (uint32_t g = 0; g < index->n_groups; g++)
         if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
@@ -17813,10 +17822,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
-                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
-                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n,
-                         &m->classes };
+    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
+                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
+                         &m->history, &m->past,    &m->past_n, &m->classes };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -19526,7 +19534,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     for (int32_t i = 0; i < a.n + either.n; i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
-    either.n += a.n;
+    either.n = x->arena.n - list;
     return either;
 }
 
@@ -19848,8 +19856,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
-            texts->n++;
         }
+        texts->n = x->arena.n - texts->list; /* of an error, fewer */
     }
     return s;
 }
