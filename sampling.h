@@ -1134,7 +1134,7 @@ typedef struct samp_vocab_index samp_vocab_index;
               the trie.
      Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
               SAMP_E_NOMEM.
-     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
+     Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
