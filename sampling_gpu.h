@@ -3528,7 +3528,7 @@ static int sampi_gpu_check(const samp_gpu_config *c)
    no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
-    char *at = base + *used;
+    char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
     *used += (n * size + 255) & ~(size_t)255;
     return at;
 }

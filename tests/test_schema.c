@@ -415,6 +415,9 @@ static void test_refusals(void **state)
         const char *place;
     } cases[] = {
         { "{\"properties\":{\"a\":{\"multipleOf\":3}}}", SAMP_E_UNSUPPORTED, "/properties/a/multipleOf:" },
+        { "{\"multipleOf\":100001}", SAMP_E_UNSUPPORTED, "/multipleOf:" }, /* 10000, and then a digit */
+        { "{\"multipleOf\":10000.5}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
+        { "{\"multipleOf\":1000000.0001}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
         { "{\"items\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/items/uniqueItems:" },
         { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
         { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
