@@ -367,7 +367,7 @@ VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot
 SOVERSION := $(shell echo $(VERSION) | awk -F. '{ print ($$1 ? $$1 : $$1 "." $$2) }')
 SO := libsampling.so.$(VERSION)
 
-## lib: build/libsampling.so and build/libsampling.a, with grammars and the cache (CFLAGS="-O2 -fopenmp": batches in threads)
+## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
 lib: $(B)/libsampling.a $(B)/libsampling.so
 
 $(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
