@@ -339,10 +339,32 @@ parity-grammar-small: $(B)/parity_grammar
 $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
 
+# As root too; three ranks on a machine of two cores, in containers that let no process read another's memory
+MPI_RANKS ?= 3
+MPIRUN = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun --oversubscribe --bind-to none \
+         --mca btl_vader_single_copy_mechanism none -n $(MPI_RANKS)
+
+## test-mpi: logits in slices over MPI_RANKS=3 ranks of Open MPI: every rank's tokens are those of one machine
+test-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi test
+
+## bench-mpi: bytes, rounds and time of that beside gathering whole rows (MPI_RANKS=2 ARGS=n_vocab)
+bench-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
+
+$(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
+	mpicc $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+## deps-mpi: install Open MPI (Debian packages)
+deps-mpi:
+	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
+
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings test-package lint toc budget-code
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
@@ -656,4 +678,4 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi

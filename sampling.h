@@ -5741,18 +5741,23 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
     return SAMP_OK;
 }
 
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
 /* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
+   choice. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    size_t above = 0;
     sampi_llama_softmax(cur, true);
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    size_t kept = cur->size - (above - 1);
-    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    cur->size = kept;
+    sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
 
@@ -11345,13 +11350,26 @@ static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *
     return sum;
 }
 
+/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+{
+    double run = 0.0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= want) break;
+    }
+    return (samp_token)i;
+}
+
 /* sampi_llama_choose, of a row: the sums are those of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0, i = 0;
+    size_t n = view->cur->size, next = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
@@ -11362,13 +11380,36 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
         else
             memset(e + at, 0, len * sizeof *e); /* all masked */
     }
-    row->sum = sum = sampi_llama_sum_tiles(e, n, tile);
-    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
-    for (; i + 1 < n; i++) {
-        run += (double)e[i];
-        if (run >= u * sum) break;
-    }
-    row->token = (samp_token)i;
+    row->sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+}
+
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats gives
+   it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
+{
+    const sampi_kernels *k = sampi_use();
+    const samp_token_data_array *cur = view->cur;
+    float *x = view->work->own, *e = view->work->logits;
+    (void)k->split(cur->data, cur->size, x);
+    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
+    double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
+    k->put(cur->data, cur->size, x, e, sum);
+    return sum;
+}
+
+/* dist, of a long sorted array. */
+static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    double *tile = (double *)(void *)view->work->sum;
+    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
+        sampi_check(cur))
+        return false;
+    view->ordinal[s->kind]++;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
+    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    return true;
 }
 
 /* What is left, indices in place of ids, takes the array's place. */
@@ -11403,16 +11444,23 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
-    errno = before;
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
         sampi_close_view(view, NULL, -1);
         sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
+        if (s->kind == SAMPI_XTC) {
+            status = SAMP_OK;
+            if (sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p) {
+                (void)sampi_view_softmax(view, NULL);
+                sampi_llama_xtc_cut(s, view->cur);
+            }
+        }
     }
+    errno = before;
     if (status) return status;
     view->sorts = row->by_order;
     view->ordinal[s->kind]++;
-    if (row->cur.data)
+    if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);
@@ -11427,6 +11475,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = s->rng == SAMP_RNG_MT19937;
     if (!view->is_open) status = sampi_open_view(view, is_llama);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
@@ -15964,6 +16013,7 @@ typedef struct sampi_lex {
     int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
     uint16_t kinds[2];
     bool explored[2];
+    bool stops; /* what is longer than its run can't come: sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
@@ -16374,39 +16424,55 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
-/* Kinds of bytes that a node does not tell apart by a text's first byte: sets of bits, in which one byte stands for its
-   class. `left`: nodes that may still be looked at. */
+/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
+   that may still be looked at. */
 typedef struct sampi_kinds {
-    uint64_t set[256][4];
+    uint8_t set[256][32];
+    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
     int32_t n, left;
 } sampi_kinds;
 
-/* Split all kinds of which some bytes are in a set (a SET's bits) and some are not. */
+/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
 static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
 {
-    uint64_t set[4] = { 0 };
-    for (int32_t i = 0; i < 32; i++) set[i / 8] |= (uint64_t)bits[i] << i % 8 * 8;
+    uint64_t set[4], old[4], in[4], out[4];
+    memcpy(set, bits, sizeof set);
     for (int32_t k = kinds->n - 1; k >= 0; k--) {
-        uint64_t *old = kinds->set[k], *made = kinds->set[kinds->n], some = 0, others = 0;
+        memcpy(old, kinds->set[k], sizeof old);
         for (int32_t i = 0; i < 4; i++) {
-            some |= old[i] & set[i];
-            others |= old[i] & ~set[i];
+            in[i] = old[i] & set[i];
+            out[i] = old[i] & ~set[i];
         }
-        if (!some || !others) continue; /* then there are fewer kinds than bytes, and room for one more */
-        for (int32_t i = 0; i < 4; i++) {
-            made[i] = old[i] & set[i];
-            old[i] &= ~set[i];
-        }
-        kinds->n++;
+        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
+        memcpy(kinds->set[k], in, sizeof in);
+        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
     }
+}
+
+static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+{
+    int32_t k = 0;
+    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
+    return k;
 }
 
 /* The same of a set of one byte. */
 static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
 {
-    uint8_t bits[32] = { 0 };
-    bits[byte / 8] = (uint8_t)(1u << byte % 8);
-    sampi_split_kinds(kinds, bits);
+    const uint8_t bit = (uint8_t)(1u << byte % 8);
+    if (kinds->alone[byte / 8] & bit) return;
+    kinds->alone[byte / 8] |= bit;
+    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    old[byte / 8] &= (uint8_t)~bit;
+    bool others = false;
+    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
+    if (!others) { /* it was alone */
+        old[byte / 8] |= bit;
+        return;
+    }
+    memset(made, 0, 32);
+    made[byte / 8] = bit;
+    kinds->n++;
 }
 
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
@@ -16447,17 +16513,16 @@ static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
     sampi_kinds kinds;
     int32_t first_of[256];
     memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(kinds.alone, 0, sizeof kinds.alone);
     memset(first_of, 0xff, sizeof first_of);
     kinds.n = 1;
     kinds.left = PATIENCE;
-    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 64] |= (uint64_t)1 << g->byte_of[c] % 64;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
     sampi_find_kinds(m, n, &kinds);
     for (int32_t c = 0; c < g->n_classes; c++) {
-        const uint8_t byte = g->byte_of[c];
-        int32_t k = 0;
-        while (!(kinds.set[k][byte / 64] >> byte % 64 & 1)) k++;
-        if (first_of[k] < 0 || kinds.left < 0) first_of[k] = c;
-        first[c] = (uint8_t)first_of[k];
+        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
+        if (*found < 0 || kinds.left < 0) *found = c;
+        first[c] = (uint8_t)*found;
     }
 }
 
@@ -16628,7 +16693,7 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
     s->mark = 0;
     s->kinds[0] = s->kinds[1] = 0;
-    s->explored[0] = s->explored[1] = false;
+    s->explored[0] = s->explored[1] = s->stops = false;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -16661,7 +16726,7 @@ static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of
 }
 
 /* The state behind a byte, 0 if there is none. */
-static int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     int32_t c = m->grammar->class_of[byte];
     int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
@@ -16891,7 +16956,7 @@ static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
 }
 
 /* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
-static void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
 {
     const uint32_t token = head >> 8;
     if (token == SAMPI_NO_TOKEN) return;
@@ -17029,10 +17094,10 @@ static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand i
     return kinds;
 }
 
-/* The kinds of which a state may be done behind any one character. */
+/* The kinds of which a state is done behind any one character, and can't go on. */
 static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, 0 };
+    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
     if (sampi_lex_at(m, state)->one < 0) {
         const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
         sampi_lex_at(m, state)->one = one;
@@ -17041,7 +17106,8 @@ static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 }
 
 /* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
-   run: the kinds, and *reach. Strings with a length are that, and have too many states to look at. */
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
+   many states to look at. */
 static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
 {
     const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
@@ -17110,7 +17176,7 @@ static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_
     for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
         sampi_lex *s = sampi_lex_at(m, found[i]);
         const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
-        if (left <= 0 || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
+        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
         s->reach[keep] = left;
         s->kinds[keep] = (uint16_t)kinds;
     }
@@ -17136,7 +17202,9 @@ static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep,
     sampi_lex *s = sampi_lex_at(m, state);
     if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
     kinds = sampi_counted(m, state, &reach);
-    if (!kinds) {
+    if (kinds) {
+        sampi_lex_at(m, state)->stops = true;
+    } else {
         reach = INT32_MAX;
         kinds = far                        ? sampi_explore(m, state, keep, &reach)
                 : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
@@ -17212,7 +17280,7 @@ static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live
 typedef struct sampi_head_start {
     uint32_t kinds, to_usual;
     int32_t reach;
-    bool sure;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
 } sampi_head_start;
 
 /* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
@@ -17221,7 +17289,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
 {
     enum { FEW = 6 };
     int32_t n_live;
-    sampi_head_start start = { 0, 0, 0, true };
+    sampi_head_start start = { 0, 0, 0, true, false };
     const int32_t usual = sampi_usual_next(m, state, &n_live);
     const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
     const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
@@ -17231,6 +17299,7 @@ static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, b
     s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
     start.kinds = s->kinds[keep];
     start.reach = s->reach[keep];
+    start.stops = start.sure && s->stops;
     if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
     if (!entry->bits) start.kinds = 0;
     if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
@@ -17261,10 +17330,6 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
     sampi_plain_level level[SAMPI_MAX_PIECE + 1];
     memset(level, 0, sizeof *level);
     level[0].state = item.state;
-    if (start.sure && start.kinds) {
-        level[0].run_kinds = start.kinds;
-        level[0].run_reach = start.reach;
-    }
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
                        depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
@@ -17273,7 +17338,12 @@ static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi
         const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
                        n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
         const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
-                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach);
+                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+                   beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if ((inside && start.sure) || beyond) {
+            i += size;
+            continue;
+        }
         if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
                                      (depth == 1 && inside && (start.to_usual & kind)))) {
             if (!entry->bits) sampi_entry_widen(m, entry);

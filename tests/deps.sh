@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
-# WHAT is test (what make test uses), ci (what make ci uses besides), ports (make test-ports), compilers (make
-# test-flags-long), plots (make plots), or gcc-offload-nvptx, gcc-offload-amdgcn.
+# WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), ports (make test-ports),
+# compilers (make test-flags-long), plots (make plots), or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -41,6 +41,13 @@ musl-tools               command -v musl-gcc
 gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
 wine64                   test -e /usr/lib/wine/wine64
 EOF
+    mpi_list
+}
+mpi_list() {
+    cat <<'EOF'
+libopenmpi-dev           command -v mpicc
+openmpi-bin              command -v mpirun
+EOF
 }
 ports_list() {
     ci_list
@@ -63,7 +70,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

@@ -60,8 +60,8 @@ fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
 math|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
 fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
 fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
-fast|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
-fast|scalar|sampi_put_scalar|logits as p|s/p = p\[i\]/p = l[i]/
+math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
+fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
 fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
 fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
 fast|avx2|V(put)|p is not divided|s/if (sum .*;//
@@ -101,7 +101,7 @@ fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
 fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
 fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
-fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
+fast|generic|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
 batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
 batch|avx512|V(part)|half a line twice|s/i + at + 64)/i + at)/
