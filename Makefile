@@ -361,14 +361,14 @@ $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests
 deps-mpi:
 	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
 
-# The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
+# The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
       test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
-ci: run-tests test-gpu-host
+ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(PARTS:%=timed/%)
 	@echo "make ci: all passed"
 
