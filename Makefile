@@ -17,9 +17,15 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# what users need; the rest is for those who work on the library
+USERS := demo test lib install uninstall man llama bench bench-peer bench-grammar plots parity help
+
 ## help: list the targets
 help:
-	@sed -n 's/^## \([a-z0-9-]*\): \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+	@awk -v users="$(USERS)" -F': ' '/^## [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
+	  function line(name) { printf "  make %-20s %s\n", name, text[name]; told[name] } \
+	  END { print "To use it:"; k = split(users, user, " "); for (i = 1; i <= k; i++) line(user[i]); \
+	    print "\nTo work on it:"; for (i = 1; i <= n; i++) if (!(order[i] in told)) line(order[i]) }' Makefile
 
 # ---------------------------------------------------------------------------------------------------- demo
 
@@ -34,7 +40,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -115,13 +121,23 @@ test-public:
 test-demo: tests/demo.sh $(B)/tales
 	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the code of the README: its quick start prints what it says, its grammar says what its schema allows
-test-readme: tests/readme.sh README.md sampling.h | $(B)
-	@CC="$(CC)" sh tests/readme.sh $(B)/readme
+## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
+test-readme: tests/readme.sh tests/blocks.awk $(wildcard tests/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
-## test-bindings: Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
-test-bindings: $(wildcard tests/bindings/*) sampling.h | $(B)
-	@CC="$(CC)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
+test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wildcard bench/cmake/*) lib man
+	@CC="$(CC)" sh tests/package.sh $(B)/package
+
+# for JavaScript; without npm or a network there is none, and the tests say so
+$(B)/koffi: | $(B)
+	@mkdir -p $(B)/bindings
+	@npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1 || true
+	@touch $@
+
+## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
@@ -330,10 +346,32 @@ parity-grammar-small: $(B)/parity_grammar
 $(B)/parity_grammar: tests/parity/grammar.c tests/parity/grammars.h tests/parity/grammar_peer.h tests/parity/llama_peer.h $(TEST_DEPS) | $(B)
 	$(CC) -O2 -std=gnu11 $(WARN) -I. $< -o $@ -lm -ldl
 
+# As root too; three ranks on a machine of two cores, in containers that let no process read another's memory
+MPI_RANKS ?= 3
+MPIRUN = OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 timeout 600 mpirun --oversubscribe --bind-to none \
+         --mca btl_vader_single_copy_mechanism none -n $(MPI_RANKS)
+
+## test-mpi: logits in slices over MPI_RANKS=3 ranks of Open MPI: every rank's tokens are those of one machine
+test-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi test
+
+## bench-mpi: bytes, rounds and time of that beside gathering whole rows (MPI_RANKS=2 ARGS=n_vocab)
+bench-mpi: deps-mpi
+	@$(MAKE) --no-print-directory $(B)/shard_mpi
+	@$(MPIRUN) ./$(B)/shard_mpi bench $(ARGS)
+
+$(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16 | $(B)
+	mpicc $(CFLAGS) -std=gnu11 $(WARN) -I. $< -o $@ -lm
+
+## deps-mpi: install Open MPI (Debian packages)
+deps-mpi:
+	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
+
 # The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-namespace test-readme test-bindings lint toc budget-code
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
@@ -348,6 +386,55 @@ ci-long: run-tests
 
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
+
+# ---------------------------------------------------------------------------------------------------- the library
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot $$3; dot = "." } /_PATCH / { exit } END { print v }' sampling.h)
+# before 1.0.0 a minor version may change the interface
+SOVERSION := $(shell echo $(VERSION) | awk -F. '{ print ($$1 ? $$1 : $$1 "." $$2) }')
+SO := libsampling.so.$(VERSION)
+
+## lib: build/libsampling.so and build/libsampling.a, with grammars and the cache (CFLAGS="-O2 -fopenmp": batches in threads)
+lib: $(B)/libsampling.a $(B)/libsampling.so
+
+$(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
+	$(CC) $(CFLAGS) $(C11) -fPIC -fvisibility=hidden -c $< -o $@
+
+$(B)/libsampling.a: $(B)/libsampling.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$(B)/libsampling.so: $(B)/libsampling.o
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libsampling.so.$(SOVERSION) $< -o $(B)/$(SO) -lm
+	ln -sf $(SO) $(B)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $@
+
+## install: headers, library, manual, and what pkg-config and CMake look for (PREFIX=/usr/local, DESTDIR=)
+install: lib $(B)/sampling.3
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sampling
+	install -m 644 sampling.h sampling_gpu.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(B)/sampling.3 $(DESTDIR)$(PREFIX)/share/man/man3/
+	install -m 644 $(B)/libsampling.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/$(SO) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(SO) $(DESTDIR)$(LIBDIR)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsampling.so
+	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
+	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' bench/cmake/$${f##*/} \
+	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
+
+## uninstall: remove what install has put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling_gpu.h $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 \
+	  $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling
+
+## man: build/sampling.3, the header's opening as a manual page (man -l build/sampling.3)
+man: $(B)/sampling.3
+
+$(B)/sampling.3: bench/man.awk sampling.h | $(B)
+	awk -f $< sampling.h > $@
 
 # ---------------------------------------------------------------------------------------------------- gpu
 
@@ -488,6 +575,22 @@ $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(
 $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DSAMP_NO_SIMD -fopenmp -I. $< -o $@ -lm -ldl
 
+PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
+
+## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
+plots: $(B)/panels
+	@./$(B)/panels > bench/plots/samplers.dat
+	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
+	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > bench/plots/$$p.svg \
+	  || exit 1; echo "bench/plots/$$p.svg"; done
+
+$(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
+plots-data: $(B)/bench_peer $(B)/bench
+	@CC="$(CC)" sh bench/plots/data.sh $(B)
+
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
@@ -570,7 +673,7 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch] tests/readme/*.[ch] tests/readme/*.cpp tests/bindings/*.c tests/bindings/*pp bench/cmake/*.c)
 
 ## clean: remove build/
 clean:
@@ -581,5 +684,5 @@ $(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz lint lint-long test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi

@@ -1,31 +1,66 @@
 /* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
 
-   One header, no dependency beyond libc and libm. In exactly one C or C++ file:
+   SYNOPSIS
 
-       #define SAMPLING_IMPLEMENTATION
+       #define SAMPLING_IMPLEMENTATION                        // in exactly one C or C++ file
        #include "sampling.h"
-
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
-   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
-   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
        samp_token token = samp_sample(chain, logits, n_vocab);        // >= 0, or a negative status
        samp_free(chain);
 
+   One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
+   machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
+   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C.
+
+   FUNCTIONS (what most programs need; the contract of each stands above it in >>api)
+       samp_sample                 from a row of logits to a token, which the chain has then accepted
+       samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
+       samp_rollback               take the last tokens back, as if they had never been drawn
+       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+                                   the usual chain: its settings, what is wrong with them, make, change, free it
+       samp_settings_set           the same settings by name and text, for bindings and command lines
+       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+                                   a chain put together by hand, with samplers of your own in it
+       samp_status, samp_strerror, samp_describe, samp_perf
+                                   what is wrong with a sampler; a chain as text; its counts
+       samp_sample_batch, samp_batch_from_params
+                                   many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
+       samp_verify                 how much of a draft is right
+       samp_state_save, samp_state_load, samp_clone
+                                   go on elsewhere, with the same tokens
+       samp_random_sample_run      one index out of a row, without samplers or state
+       samp_grammar_init, samp_init_grammar
+                                   what the text may be (SAMPLING_GRAMMAR)
+       samp_kv_init, samp_kv_find_slot, samp_kv_mask
+                                   sequences that share a key-value cache (SAMPLING_KV)
+       samp_llama_sample, samp_llama_init
+                                   in a llama.cpp program (SAMPLING_LLAMA)
+
+   EXAMPLE (a text goes on until the model ends it; model and is_end are yours)
+
+       for (int i = 0; i < n; i++) samp_accept(chain, text[i]);       // the prompt
+       while (n < n_max) {
+           model(text, n, logits);
+           samp_token token = samp_sample(chain, logits, n_vocab);
+           if (token < 0) return token;                               // samp_strerror(token) says why
+           if (is_end(token)) break;
+           text[n++] = token;
+       }
+
    HOW A TOKEN COMES ABOUT
 
-       logits [n_vocab] f32                                              samp_sample          >>sample
-         -> array of {id, logit, p} [n_vocab]                            samp_token_data_array
-         -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
+       logits [n_vocab] f32                                         >>sample
+         -> array of {id, logit, p} [n_vocab]  then one by one:     >>apply
+         -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                     remove tokens                                     >>truncation
-         -> temp, temp_ext                  scale logits                                      >>temperature
+            xtc, infill                        remove tokens        >>truncation
+         -> temp, temp_ext                     scale logits         >>temperature
          -> greedy, dist, mirostat,
-            mirostat_v2, adaptive_p         select one token                                  >>selection
-         -> token id                        and every sampler is told of it by accept
+            mirostat_v2, adaptive_p            select one token     >>selection
+         -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
    in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
@@ -51,12 +86,14 @@
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
        >>grammar                                                       what a text may be, and which tokens continue it
        >>json  >>schema                                                JSON; its schemas as grammars
+       >>shards                                                        a vocabulary in pieces, on many machines
 
    MACROS (define before including; all of them matter only in the file with the implementation, unless noted)
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
-       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
+       SAMP_MALLOC(n), SAMP_FREE(p)
+                                   the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_set_rollback, samp_reserve, and where nobody called that, the first
                                    samp_sample of a size, samp_apply of more than 256 candidates, and the first token
@@ -65,6 +102,8 @@
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
        SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
+       SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
+                                   one machine, for a few kilobytes a row (define it wherever you include the file)
        SAMP_API                    storage class of the public functions (wherever you include the file)
        SAMP_NO_SIMD SAMP_NO_SSE2 SAMP_NO_AVX2 SAMP_NO_AVX512 SAMP_NO_NEON SAMP_NO_WASM       leave these kernels out
                                    (AVX-512 needs AVX2's)
@@ -78,6 +117,9 @@
 
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
+
+   MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
+   token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
    number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
@@ -109,6 +151,9 @@
    sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
    bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
    order is an accident of std::sort and ours is (logit descending, id ascending).
+
+   VERSIONS. Semantic (SAMP_VERSION, samp_version): before 1.0.0 a minor version may change the interface. The tokens of
+   SAMP_RNG_PHILOX are part of it, and change with a major version only.
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -1168,6 +1213,78 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
                                         size_t n_vocab);
 #endif /* SAMPLING_GRAMMAR */
 
+#ifdef SAMPLING_SHARDS
+#define SAMPLING_SHARDS_DECLARED
+/* ---- 8. a vocabulary in pieces (SAMPLING_SHARDS) -------------------------------------------------------------- */
+
+/* One rank's part in sampling logits that are spread over ranks: its slice of the vocabulary, and room to work in. For
+   one batch at a time. */
+typedef struct samp_shard samp_shard;
+
+/* samp_shard_merge -- into [n] becomes the merged message of `into` and `from` [n], two of the same round. Associative
+     and commutative. Bytes that are no messages, or not of one round, give one that tells it: samp_shard_take returns
+     SAMP_E_FORMAT. Any address is good. Reads and writes the two and nothing else: any thread, any rank. */
+SAMP_API void samp_shard_merge(void *into, const void *from, size_t n);
+typedef void (*samp_merge)(void *into, const void *from, size_t n);
+
+/* How messages get to the other ranks. One of both functions is enough (MPI has the first, NCCL the second); with both,
+   allreduce is taken. They return 0, or what is wrong: a negative samp_status, or anything else for SAMP_E_DEVICE. */
+typedef struct samp_ranks {
+    /* bytes [n] = the merge of all ranks' bytes [n], in any order. n is the same on all ranks. */
+    int (*allreduce)(void *user, void *bytes, size_t n, samp_merge merge);
+    /* all [n_ranks x n] = the bytes [n] of all ranks, in any order. */
+    int (*allgather)(void *user, const void *bytes, size_t n, void *all);
+    void *user;
+} samp_ranks;
+
+/* samp_shard_init -- the part of a rank that holds tokens first .. first + length - 1 of n_vocab. The slices of all
+     ranks make up the vocabulary; they may be uneven, and empty.
+     Range    n_vocab in 1 .. SAMP_MAX_VOCAB, n_ranks in 1 .. 1024
+     Returns  NULL on error; *status (may be NULL): SAMP_OK, SAMP_E_RANGE, SAMP_E_NOMEM.
+     Memory   little here. With the first batch that is larger than those before: 8 bytes a token of the slice and 29
+              KiB for each of its rows (128 at most at a time), and once 21 bytes a token of the slice; 12 bytes a token
+              of the vocabulary more for a row whose chain has tail_free, infill, or mirostat with m > 256. Without an
+              allreduce n_ranks times 25 KiB a row besides.
+   samp_shard_free -- NULL is fine. What is under way is given up: the chains are what they were. */
+SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status);
+SAMP_API void samp_shard_free(samp_shard *shard);
+
+/* samp_sample_sharded -- samp_sample_batch for logits of which each rank has a slice: on every rank the same tokens and
+     the same chains afterwards, those of one machine with whole rows. All ranks call it, each with the same chains in
+     the same state.
+     in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
+              is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
+     out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
+              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
+     Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
+              what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
+              SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
+              n_rows; SAMP_E_FORMAT: another chain, seed, position or version of the library, or a message that is none.
+              Only on the ranks that see it: SAMP_E_NULL (shard, ranks, no function there), a function's own status.
+     Rounds   Each is one allreduce, of all rows; rows beyond 128 go by groups of 128. The first is of 592 bytes. Where
+              a truncation leaves at most 256 tokens there is one more, of up to 2.9 KB a row (400 bytes with top_k 40),
+              for top_n_sigma two. Temperature alone: 2 more, 24 bytes a rank. A longer nucleus: 4 more, some 10 KB, 40
+              KiB at most; a row nearly flat, or typical, one more, a draw sometimes one (an eighth attempt fails in
+              10^11). tail_free and infill of more tokens list all: 8 bytes a token, 2,048 a round. */
+SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
+                                 const samp_logits *slice, samp_token *out);
+
+/* The same by steps, for who carries messages in another way: begin; then, until there is no message any more, send
+   what samp_shard_message gives, put the merge of all ranks' (samp_shard_merge) in its place, and samp_shard_take it.
+   samp_shard_begin -- up to 128 rows. What is wrong with the call is in the first message, so that all ranks hear it.
+     The arguments must live until the last message is taken. Returns SAMP_OK or SAMP_E_NULL (shard).
+   samp_shard_message -- this rank's message of the next round [*n], to be changed in place; NULL and 0: there is none.
+     *n is the same on every rank.
+   samp_shard_take -- the merged one lies there. Returns SAMP_OK or, as samp_sample_sharded, the batch's status.
+   samp_shard_drop -- give up what is under way: each row that has no token yet gets the status, its chain is what it
+     was. */
+SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
+                              samp_token *out);
+SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n);
+SAMP_API int samp_shard_take(samp_shard *shard);
+SAMP_API void samp_shard_drop(samp_shard *shard, int status);
+#endif /* SAMPLING_SHARDS */
+
 #ifdef __cplusplus
 }
 #endif
@@ -1182,6 +1299,10 @@ SAMP_API samp_token samp_grammar_sample(samp_sampler *chain, samp_sampler *gramm
 #if defined(SAMPLING_GRAMMAR) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GRAMMAR_DECLARED) &&                \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_GRAMMAR before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) &&                  \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_SHARDS before the first #include of this file, wherever it is included"
 #endif
 
 /* ------------------------------------------------ Stop here if you only want to use the library. */
@@ -1738,6 +1859,15 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
+}
+
 #ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
@@ -1863,12 +1993,13 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      count     how many elements are >= floor.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
-     mass      the sum of w [i] over x [i] >= floor.
+     mass      the sum of w [n] (slack 16, of which up to 15 elements are read) over x [i] >= floor.
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
+     put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
@@ -1923,6 +2054,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
+    void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
@@ -2097,6 +2229,12 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
     return ascend;
 }
 
+static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
+{
+    for (size_t i = 0; i < n; i++) d[i].logit = l[i];
+    for (size_t i = 0; i < n && p; i++) d[i].p = (float)((double)p[i] / sum);
+}
+
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
     double sum = 0.0;
@@ -2105,15 +2243,6 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
         sum += (double)e[i];
     }
     return sum;
-}
-
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
@@ -2129,6 +2258,7 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
 #define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
 #define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 #if defined(__clang__) || __GNUC__ >= 12
@@ -2181,7 +2311,10 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
                           and allowed are for that)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     apart                load; with 16 lanes eight floats from p and eight from p + at
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
+     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -2282,6 +2415,7 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2291,14 +2425,13 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
 {
-    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 16));
-    return mask ? V(select)((V(m))_pext_u32(mask[i / 32], 0xFF00FFu << at), v, V(all)(-INFINITY)) : v;
+    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
+    if (!mask) return v;
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
-{
-    V(f) v = V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD));
-    return SAMPI_SHUFFLE(v, v, 0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-}
+    { return V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD)); }
 
 #elif SAMPI_W == 8 /* avx2 */
 
@@ -2310,8 +2443,8 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: s
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
-    V(m) low = SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3), high = SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
-    return (V(q))(half ? high : low);
+    if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
+    return (V(q))SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3);
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
@@ -2326,6 +2459,19 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32((__m256i)id, order));
     return (size_t)__builtin_popcount(bits);
 }
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
+{
+    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
+    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), d[1], d[0]);
+    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), d[2], v);
+    return _mm256_permutevar8x32_ps(v, (__m256i)(V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w));
+}
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+{
+    if (half) return SAMPI_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    return SAMPI_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
@@ -2401,6 +2547,14 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     { return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) != 0); }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
     { return (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1)); }
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
+{
+    return w ? SAMPI_SHUFFLE(SAMPI_SHUFFLE(d[0], d[1], 1, 1, 4, 4), SAMPI_SHUFFLE(d[1], d[2], 3, 3, 6, 6), 0, 2, 4, 6)
+             : SAMPI_SHUFFLE(d[0], SAMPI_SHUFFLE(d[1], d[2], 2, 2, 5, 5), 0, 3, 4, 6);
+}
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+    { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
+SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 3, 4, 5, 6); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2437,19 +2591,9 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    uint64_t sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { uint64_t sum = 0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
-SAMPI_OP double V(hsum)(V(d) v)
-{
-    double sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v)
 {
     float max = v[0];
@@ -2483,6 +2627,7 @@ SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
     { return V(row)(x, dtype, mask, i + at); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
 #endif
 /* clang-format on */
 
@@ -2533,7 +2678,8 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
-        V(i) pairs = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + i));
+        const float *p = (const float *)(const void *)((const uint16_t *)x + i);
+        V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
         *nan |= V(unord)(even, odd);
         return V(max)(even, odd);
@@ -2547,20 +2693,21 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { *max, *max, *max, *max };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
-            V(f) one = V(both)(x, dtype, mask, (size_t)(row * k), nan);
-            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, (size_t)(row * k + 8), nan));
+            size_t at = (size_t)(SAMPI_W == 16 ? k + (k & 4) : k) * SAMPI_LINE;
+            V(f) one = V(both)(x, dtype, mask, at, nan);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, nan));
             v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
         v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
         V(store)(line, v[0]);
         *max = V(max)(*max, v[0]);
-        x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
-        mask = mask ? mask + rows * row / 32 : NULL;
+        x = (const char *)x + step * SAMPI_SIZE_OF(dtype);
+        mask = mask ? mask + step / 32 : NULL;
     }
 }
 
@@ -2825,12 +2972,13 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
 SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(q) sum[2] = { V(allq)(0), V(allq)(0) };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W)
-        for (int k = 0; k < 2; k++)
-            sum[k] = V(add_where)(sum[k], V(ge)(V(load)(x + i), lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
-    return V(hsumq)(sum[0] + sum[1]) + sampi_mass_scalar(x + i, w + i, n - i, floor);
+    V(q) sum = V(allq)(0);
+    V(f) v;
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &v);
+        for (int k = 0; k < 2; k++) sum = V(add_where)(sum, V(ge)(v, lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
+    }
+    return V(hsumq)(sum);
 }
 
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
@@ -2879,11 +3027,9 @@ SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor
         SAMPI_FOUR
         {
             V(i) minus = V(chord)(i4[k]);
-            if (all)
-                sum[k % 2] -= minus, seen |= i4[k];
-            else
-                sum[k % 2] = V(sub_where)(sum[k % 2], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)),
-                                          minus);
+            V(m) in = V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f));
+            sum[k % 2] = all ? sum[k % 2] - minus : V(sub_where)(sum[k % 2], in, minus);
+            seen |= i4[k];
         }
     }
     *far |= all && V(any)(V(negative)(seen));
@@ -2913,30 +3059,34 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
-#if SAMPI_W == 8
-/* Number w (id, logit, p) of eight candidates: the lanes of three vectors that it is in, and then in order. */
-SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
-{
-    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
-    const float *p = (const float *)(const void *)d;
-    V(i) order = (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & 7;
-    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), V(load)(p + 8), V(load)(p));
-    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), V(load)(p + 16), v);
-    return _mm256_permutevar8x32_ps(v, (__m256i)order);
-}
-
+#if SAMPI_W < 16
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
     V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        V(i) id = (V(i))V(field)(d + i, 0);
-        bad |= id | (id - SAMPI_SHUFFLE(last, id, 7, 8, 9, 10, 11, 12, 13, 14) - 1);
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        const float *at = (const float *)(const void *)(d + i);
+        V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
+        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
+        V(i) id = (V(i))V(field)(v, 0);
+        bad |= id | (id - V(before)(last, id) - 1);
         last = id;
-        V(store)(x + i, V(field)(d + i, 1));
+        V(store)(x + i, V(field)(v, 1));
     }
     bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
     return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
+}
+
+SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
+{
+    size_t i = 0;
+    for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
+        V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
+        if (sum != 1.0) b = V(narrow)(V(widen)(b, 0) / V(alld)(sum), V(widen)(b, 1) / V(alld)(sum));
+        for (int k = 0; k < 2; k++) both[k] = V(zip)(a, b, k);
+        SAMPI_UNROLL_8 for (size_t k = 0; k < SAMPI_W; k++) memcpy(&d[i + k].logit, (const char *)both + 8 * k, 8);
+    }
+    sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
 #endif
 
@@ -3015,24 +3165,24 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-/* With four lanes libm's expf is as fast, and the shuffles of split would cost what they save; 16 save no more than
-   eight. So two sets are named besides the own one: whose split is used, and whose expf. */
-#define SAMPI_KERNELS(name, isa, split, long)                                                                        \
+/* With four lanes libm's expf is as fast; where memory is the limit, 16 lanes save no more than eight. So two sets are
+   named besides the own one: whose split and put are used, and whose expf. */
+#define SAMPI_KERNELS(name, isa, array, long)                                                                        \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##split,        \
-            sampi_expf_##long, sampi_climb_##isa                                                                     \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##array,        \
+            sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                                                  \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar, scalar),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS("generic", generic, scalar, scalar),
+    SAMPI_KERNELS("generic", generic, generic, scalar),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS("sse2", sse2, scalar, scalar),
+    SAMPI_KERNELS("sse2", sse2, sse2, scalar),
 #endif
 #if SAMPI_AVX2
     SAMPI_KERNELS("avx2", avx2, avx2, avx2),
@@ -3041,10 +3191,10 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("avx512", avx512, avx2, avx512),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS("neon", neon, scalar, scalar),
+    SAMPI_KERNELS("neon", neon, neon, scalar),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS("wasm", wasm, scalar, scalar),
+    SAMPI_KERNELS("wasm", wasm, wasm, scalar),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
@@ -5592,18 +5742,23 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
     return SAMP_OK;
 }
 
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
 /* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
+   choice. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    size_t above = 0;
     sampi_llama_softmax(cur, true);
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    size_t kept = cur->size - (above - 1);
-    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    cur->size = kept;
+    sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
 
@@ -8204,7 +8359,8 @@ static bool sampi_next_piece(sampi_pieces *it)
 static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
 {
     const float floor = row->floor, r = row->r;
-    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (floor > -FLT_MAX)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
     if (r == 1.0f) return;
     size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
     if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
@@ -8220,7 +8376,13 @@ static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
 {
     const sampi_row *row = it->row;
     sampi_piece_at(it, at);
-    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (row->floor <= -FLT_MAX) {
+        if (row->r == 1.0f) return it->x;
+        if (!row->divided && row->k->count(it->x, len, -FLT_MAX) == len) {
+            row->k->scale(it->x, len, row->r, it->buf);
+            return it->buf;
+        }
+    }
     if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
     for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     sampi_scale_tile(row, it->buf);
@@ -8376,16 +8538,21 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel of this name for rows that are not floats: line by line. */
+/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
-    float buf[SAMPI_LINE];
-    size_t m = 0;
+    float x[SAMPI_TILE];
+    int32_t id[SAMPI_TILE];
+    size_t m = 0, n = 0;
     for (size_t h = 0; h < n_lines; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE, n = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
-        row->k->fetch(row->data, row->dtype, row->mask, at, n, buf);
-        m += row->k->collect(buf, NULL, (int32_t)at, n, floor, INFINITY, work->x + m, work->id + m);
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, x + n);
+        for (size_t i = 0; i < SAMPI_LINE; i++) id[n + i] = (int32_t)(at + i);
+        n += len;
+        if (n < SAMPI_TILE && h + 1 < n_lines) continue;
+        m += row->k->collect(x, id, 0, n, floor, INFINITY, work->x + m, work->id + m);
+        n = 0;
     }
     return m;
 }
@@ -9496,6 +9663,25 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static SAMPI_HOT void sampi_adapt_row(float *e, size_t n, float sum, float aim)
+{
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+#endif
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
 /* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
    the sum: no estimate will do. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
@@ -9505,8 +9691,10 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
     float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
     row->k->probs(row->x, row->n, row->top, z, l);
-    for (size_t i = 0; i < row->n; i++)
-        l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
+    sampi_adapt_row(l, row->n, 1.0f, aim);
+    bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
+    for (size_t i = 0; i < row->n && !is_full; i++)
+        if (sampi_masked(row->x[i])) l[i] = -INFINITY;
     sampi_row adapted =
         *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
@@ -9605,7 +9793,7 @@ static bool sampi_stays_near(float sum, double m, double w)
 
 /* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
    (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
-static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
     bool sure = true;
@@ -9674,13 +9862,20 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
    that they end in `to`. */
-static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
-    for (int shift = 32; shift < 64; shift += 11) {
-        uint32_t start[2049] = { 0 };
-        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
-        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
-        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
@@ -9689,7 +9884,7 @@ static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
-static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+static SAMPI_HOT samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
@@ -9951,18 +10146,41 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
    and rounds to float, so what is said of sampi_add holds here too. */
-static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
-    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    const double half = (double)sampi_half_ulp(sum), from = (double)sum;
+    double moved = 0.0;
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float pair __attribute__((vector_size(8)));
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    const double grid = half *
+                        13510798882111488.0; /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    const two none = { 0.0, 0.0 };
+    two move = none;
+    bits ties = (bits)none;
+    for (; i + 2 <= n; i += 2) {
+        pair v;
+        memcpy(&v, x + i, sizeof v);
+        two d = __builtin_convertvector(v - mean, two);
+        d *= d;
+        SAMPI_OPAQUE(d);
+        two to = from + d, rounded = to + grid - grid;
+        ties |= (two)((bits)(to - rounded) & INT64_MAX) >= half + none;
+        move += rounded - from;
+    }
+    tie = ties[0] || ties[1];
+    moved = move[0] + move[1];
+#endif
+    for (; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
-        moved[i % 2] += rounded - from;
+        moved += rounded - from;
     }
-    double all = moved[0] + moved[1];
-    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
-    for (size_t i = 0; i < n; i++) {
+    if (!tie && sampi_stays_near(sum, moved, moved)) return (float)(from + moved);
+    for (i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
     }
@@ -10011,10 +10229,10 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
     if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
-        sampi_add_change(row, d[i].id, -INFINITY);
+        sampi_set_element(row, (size_t)d[i].id, -INFINITY);
     row->by_order = true;
     row->cur.data = NULL;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
@@ -10190,9 +10408,9 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
     size_t n = best.n;
     if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
     for (size_t i = 0, seen = 0; i < n; i++)
-        if (best.x[i] == max && seen++ > 0) sampi_add_change(row, best.id[i], -INFINITY);
+        if (best.x[i] == max && seen++ > 0) sampi_set_element(row, (size_t)best.id[i], -INFINITY);
     row->floor = max;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
@@ -10213,25 +10431,6 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     row->r = t;
     row->divided = true;
     return SAMP_OK;
-}
-
-/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
-static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
-{
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float four __attribute__((vector_size(16)));
-    typedef int32_t bits __attribute__((vector_size(16)));
-    for (; i + 4 <= n; i += 4) {
-        four x;
-        memcpy(&x, e + i, sizeof x);
-        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
-        SAMPI_OPAQUE(x);
-        x = 5.0f - x * 10.0f * x / (1.0f + x);
-        memcpy(e + i, &x, sizeof x);
-    }
-#endif
-    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
 }
 
 /* sampi_llama_discrete, of p = e / sum. */
@@ -10259,7 +10458,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        sampi_adapt_row(e, row->n, sum, sampi_adaptive_p_aim(s));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
@@ -10907,7 +11106,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
-static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
     if (n <= SAMPI_FEW) {
@@ -10929,52 +11128,41 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
-/* p [SAMPI_TILE] /= sum */
-static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
-{
-    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
-}
-
-static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        const float both[2] = { l[i], p ? p[i] : d[i].p };
-        memcpy(&d[i].logit, both, sizeof both); /* one store */
-    }
-}
-
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
+static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
+                                              size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
-    for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
+    for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
 /* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+static SAMPI_HOT void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
-    bool has_p = sums || row->sum > 0.0;
+    bool is_sparse = !view->drops && sampi_is_compact(row);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        if (row->sum > 0.0) {
-            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
-            sampi_llama_quotients(p, row->sum);
-        }
-        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
+        if (is_sparse && next == before)
+            memset(p, 0, sizeof p); /* all masked */
+        else if (sums)
+            row->k->probs(l, len, sums->max, (double)sums->z, p);
+        if (row->sum > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        else
+            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
     }
 }
 
@@ -11124,39 +11312,105 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
-   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
-static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
+   for the first term half way between two sums, after which both are even. */
+static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
-    uint64_t exponent = sampi_bits(sum) >> 52;
-    if (sampi_bits(sum + part) >> 52 == exponent &&
-        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
-        return sum + part;
-    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
+    double a = sum, b = up;
+    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
+    return d + (b - a - ulp);
+}
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
+   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
+   tiles are added at once. */
+static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
+{
+    double sum = 0.0;
+    for (size_t at = 0, len; at < n; at += len, tile += 4) {
+        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
+        const float *x = e + at;
+        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
+        bool whole = len == 4 * SAMPI_TILE;
+        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
+            s0 += (double)x[i];
+            s1 += (double)x[i + SAMPI_TILE];
+            s2 += (double)x[i + 2 * SAMPI_TILE];
+            s3 += (double)x[i + 3 * SAMPI_TILE];
+        }
+        const double s[4] = { s0, s1, s2, s3 };
+        for (size_t k = 0; whole && k < 4; k++) {
+            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
+            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
+        }
+        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
+        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
+        if (whole) sum = to;
+    }
     return sum;
+}
+
+/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+{
+    double run = 0.0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= want) break;
+    }
+    return (samp_token)i;
 }
 
 /* sampi_llama_choose, of a row: the sums are those of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0, i = 0;
+    size_t n = view->cur->size, next = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
-        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (row->k->count(l, len, -FLT_MAX))
+            (void)row->expf(l, len, 1.0f, max, e + at);
+        else
+            memset(e + at, 0, len * sizeof *e); /* all masked */
     }
-    row->sum = sum;
-    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
-    for (; i + 1 < n; i++) {
-        run += (double)e[i];
-        if (run >= u * sum) break;
-    }
-    row->token = (samp_token)i;
+    row->sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+}
+
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats gives
+   it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
+{
+    const sampi_kernels *k = sampi_use();
+    const samp_token_data_array *cur = view->cur;
+    float *x = view->work->own, *e = view->work->logits;
+    (void)k->split(cur->data, cur->size, x);
+    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
+    double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
+    k->put(cur->data, cur->size, x, e, sum);
+    return sum;
+}
+
+/* dist, of a long sorted array. */
+static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    double *tile = (double *)(void *)view->work->sum;
+    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
+        sampi_check(cur))
+        return false;
+    view->ordinal[s->kind]++;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
+    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    return true;
 }
 
 /* What is left, indices in place of ids, takes the array's place. */
@@ -11191,16 +11445,23 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
-    errno = before;
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
         sampi_close_view(view, NULL, -1);
         sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
+        if (s->kind == SAMPI_XTC) {
+            status = SAMP_OK;
+            if (sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p) {
+                (void)sampi_view_softmax(view, NULL);
+                sampi_llama_xtc_cut(s, view->cur);
+            }
+        }
     }
+    errno = before;
     if (status) return status;
     view->sorts = row->by_order;
     view->ordinal[s->kind]++;
-    if (row->cur.data)
+    if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);
@@ -11215,6 +11476,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = s->rng == SAMP_RNG_MT19937;
     if (!view->is_open) status = sampi_open_view(view, is_llama);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
@@ -14976,12 +15238,23 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
        size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
 
    There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
-   as they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how
-   many nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
+   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
+   once, without a walk. The index is words, in this order:
 
-#define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
-#define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
+       head       as below
+       plain      a set of bits: the tokens of the first trie
+       all        and those of both
+       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
+                  listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
+       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
+       nodes      both tries */
+
+#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_ALL_KINDS   0xffffu
 #define SAMPI_MAX_PIECE   1023      /* bytes of a token */
 #define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
@@ -14990,7 +15263,9 @@ struct samp_vocab_index {
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    const uint32_t *plain, *all, *nodes;
+    uint32_t n_groups, n_listed;
+    const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
+    uint8_t kind_of[256]; /* sampi_kind_of */
 };
 
 /* A token's bytes, while the tries are made. */
@@ -15083,6 +15358,18 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     return SAMP_OK;
 }
 
+/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
+   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+static uint32_t sampi_kind_of(uint8_t byte)
+{
+    static const char marks[] = " _-./:,@+";
+    if (byte >= 0x80) return 15;
+    if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
+    if (byte >= '0' && byte <= '9') return 4;
+    const char *mark = (const char *)memchr(marks, byte, 9);
+    return mark ? 5 + (uint32_t)(mark - marks) : 14;
+}
+
 /* Where the parts of an index are. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
@@ -15090,16 +15377,96 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     index->n_vocab = words[1];
     index->n_nodes = words[2];
     index->n_plain = words[3];
+    index->n_groups = words[6];
+    index->n_listed = words[7];
     index->n_mask = (index->n_vocab + 31) / 32;
     index->plain = words + SAMPI_INDEX_HEAD;
     index->all = index->plain + index->n_mask;
-    index->nodes = index->all + index->n_mask;
+    index->groups = index->all + index->n_mask;
+    index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
+    index->below = index->listed + index->n_listed;
+    index->nodes = index->below + index->n_plain;
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* Words of an index that has such numbers. */
-static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
+/* Words of an index that has such a head. */
+static size_t sampi_index_words(const uint32_t *head)
 {
-    return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
+    return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
+           2 * (size_t)head[2];
+}
+
+/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+typedef struct sampi_listed {
+    uint32_t key, token;
+} sampi_listed;
+
+/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+{
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+        size_t at[257] = { 0 };
+        for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
+        for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
+        for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
+        sampi_listed *t = p;
+        p = room;
+        room = t;
+    }
+}
+
+/* Append the groups of the plain tokens, and the list of these. */
+static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+{
+    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    uint32_t n_groups = 0, key = 0;
+    if (!p) return SAMP_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kinds = 0, length = 0;
+        for (uint32_t k = 0; k < pieces[i].n; k++) {
+            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            length += (pieces[i].bytes[k] & 0xc0) != 0x80;
+        }
+        p[i].key = kinds << 8 | (length < 255 ? length : 255);
+        p[i].token = pieces[i].token;
+    }
+    sampi_sort_listed(p, p + n, n);
+    for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    if (at) {
+        uint32_t *listed = at + 2 * (size_t)n_groups + 2;
+        for (size_t i = 0; i < n; i++) {
+            if (i == 0 || p[i].key >> 8 != key >> 8) {
+                *at++ = p[i].key >> 8;
+                *at++ = (uint32_t)i;
+            }
+            key = p[i].key;
+            listed[i] = p[i].token | (key & 255) << 24;
+        }
+        *at++ = 0;
+        *at = (uint32_t)n;
+        ((uint32_t *)words->data)[6] = n_groups;
+        ((uint32_t *)words->data)[7] = (uint32_t)n;
+    }
+    SAMP_FREE(p);
+    return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
+}
+
+/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
+   path [d]: what has been found below the node at depth d that is still to come. */
+static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
+{
+    for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        below[i] = path[depth];
+        path[depth] = 0;
+        if (i == 0) return;
+        const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
+        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+                          (longest > other >> 16 ? longest : other >> 16) << 16;
+    }
 }
 
 /* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
@@ -15143,6 +15510,8 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
         at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
+    status = sampi_index_groups(words, pieces, n_plain);
+    if (status) return status;
     sampi_sort_spelt(pieces, n_plain, 0);
     sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
     sampi_vec nodes;
@@ -15150,8 +15519,11 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
     uint32_t n_first = (uint32_t)nodes.n / 2;
     if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
-    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, nodes.n);
-    if (room) memcpy(room, nodes.data, (size_t)nodes.n * 4);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    if (room) {
+        sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
+        memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
+    }
     if (!status && !room) status = SAMP_E_NOMEM;
     at = (uint32_t *)words->data;
     at[0] = SAMPI_INDEX_MAGIC;
@@ -15226,14 +15598,22 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
-    const uint32_t n_nodes = words[2], n_plain = words[3];
-    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
-        return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3], n_groups = words[6], n_listed = words[7];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || n_listed > n_vocab || n_groups > n_listed) return false;
+    if (size != 4 * sampi_index_words(words)) return false;
     uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
     if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
-    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
-    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
-           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+    samp_vocab_index index;
+    sampi_index_open(&index, words);
+    for (uint32_t i = 0; i <= n_groups; i++) {
+        const uint32_t first = index.groups[2 * (size_t)i + 1];
+        if (i == 0 ? first != 0 : first < index.groups[2 * (size_t)i - 1] || first > n_listed) return false;
+        if (i == n_groups && first != n_listed) return false;
+    }
+    for (uint32_t i = 0; i < n_listed; i++)
+        if ((index.listed[i] & SAMPI_NO_TOKEN) >= n_vocab) return false;
+    return sampi_index_trie_sound(index.nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(index.nodes, n_plain, n_nodes, n_vocab);
 }
 
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
@@ -15254,7 +15634,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
 {
-    return index ? 4 * sampi_index_words(index->n_vocab, index->n_nodes) : 0;
+    return index ? 4 * sampi_index_words(index->words) : 0;
 }
 
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
@@ -15628,7 +16008,13 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
-    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
+    int32_t live, first;           /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
+    int32_t mark;                  /* sampi_explore has seen it, if it is the matcher's mark */
+    int32_t one;                   /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
+    uint16_t kinds[2];
+    bool explored[2];
+    bool stops; /* what is longer than its run can't come: sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
@@ -15667,9 +16053,12 @@ typedef struct sampi_pairs {
     int32_t n, round;
 } sampi_pairs;
 
-/* A level of a walk: what there was when the node was done. */
+/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
+   it is but one, it is not on the stack, but here: state, in frame. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
+    int32_t state, frame;
+    bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
 typedef struct sampi_memo {
@@ -15682,16 +16071,17 @@ typedef struct sampi_memo {
 typedef struct sampi_matcher {
     const samp_vocab_index *index;
     const samp_grammar *grammar;
-    sampi_tree tree;       /* a copy of the grammar's, which grows */
-    sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
-    sampi_vec states;      /* sampi_lex; 0 is dead */
-    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
-    sampi_vec calls;       /* sampi_call */
-    sampi_vec items;       /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;      /* sampi_frame */
-    sampi_vec edges;       /* sampi_edge */
-    sampi_vec entries;     /* sampi_entry */
+    sampi_tree tree;   /* a copy of the grammar's, which grows */
+    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;  /* sampi_lex; 0 is dead */
+    sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
+    sampi_vec calls;   /* sampi_call */
+    sampi_vec items;   /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;  /* sampi_frame */
+    sampi_vec edges;   /* sampi_edge */
+    sampi_vec entries; /* sampi_entry */
     sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
     sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
@@ -15705,7 +16095,8 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, for apply */
     int32_t n_now, base; /* base: frames from there on are of the step under way */
     int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_takes_plain took before it gave up */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
     bool ended;          /* the step under way has an item that ends the outermost frame */
     int status;          /* what went wrong in the call under way */
     int64_t budget;      /* steps that it may still take */
@@ -15948,12 +16339,29 @@ static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
     return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+{
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    n = sampi_front(m, n);
+    const sampi_expr *e = sampi_at(&m->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
+}
 
 /* Push the alternatives of what may follow the byte in n. */
 static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    while (sampi_step(m)) {
+    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
@@ -15978,7 +16386,7 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
                 continue;
             }
             case SAMPI_NODE_ALT:
-                sampi_offer(m, sampi_derive(m, e.a, byte));
+                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
                 n = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
@@ -16017,6 +16425,108 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
+/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
+   that may still be looked at. */
+typedef struct sampi_kinds {
+    uint8_t set[256][32];
+    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t n, left;
+} sampi_kinds;
+
+/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+{
+    uint64_t set[4], old[4], in[4], out[4];
+    memcpy(set, bits, sizeof set);
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        memcpy(old, kinds->set[k], sizeof old);
+        for (int32_t i = 0; i < 4; i++) {
+            in[i] = old[i] & set[i];
+            out[i] = old[i] & ~set[i];
+        }
+        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
+        memcpy(kinds->set[k], in, sizeof in);
+        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+    }
+}
+
+static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+{
+    int32_t k = 0;
+    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
+    return k;
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    const uint8_t bit = (uint8_t)(1u << byte % 8);
+    if (kinds->alone[byte / 8] & bit) return;
+    kinds->alone[byte / 8] |= bit;
+    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    old[byte / 8] &= (uint8_t)~bit;
+    bool others = false;
+    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
+    if (!others) { /* it was alone */
+        old[byte / 8] |= bit;
+        return;
+    }
+    memset(made, 0, 32);
+    made[byte / 8] = bit;
+    kinds->n++;
+}
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+{
+    while (--kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
+                return;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SEQ:
+                sampi_find_kinds(m, e.a, kinds);
+                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_find_kinds(m, e.a, kinds);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: n = e.a; continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
+            default: return; /* no byte of its own */
+        }
+    }
+}
+
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
+{
+    enum { PATIENCE = 2000 };
+    const samp_grammar *g = m->grammar;
+    sampi_kinds kinds;
+    int32_t first_of[256];
+    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(kinds.alone, 0, sizeof kinds.alone);
+    memset(first_of, 0xff, sizeof first_of);
+    kinds.n = 1;
+    kinds.left = PATIENCE;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
+    sampi_find_kinds(m, n, &kinds);
+    for (int32_t c = 0; c < g->n_classes; c++) {
+        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
+        if (*found < 0 || kinds.left < 0) *found = c;
+        first[c] = (uint8_t)*found;
+    }
+}
+
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
    the way to it is alive, and if there is none, all that were looked at are dead. */
 static bool sampi_search(sampi_matcher *m, sampi_node start)
@@ -16028,7 +16538,10 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
+        uint8_t kinds[256];
+        sampi_kinds_of(m, n, kinds);
         for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            if (kinds[c] != c) continue;
             sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
@@ -16178,7 +16691,10 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
-    s->reach[0] = s->reach[1] = s->reach[2] = -1;
+    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
+    s->mark = 0;
+    s->kinds[0] = s->kinds[1] = 0;
+    s->explored[0] = s->explored[1] = s->stops = false;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -16186,18 +16702,32 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return sampi_at(&m->tree, n)->state = m->states.n - 1;
 }
 
-/* The state behind a byte, which has not been asked for yet. */
+/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
+   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
+   class of their kind. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
-    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
-    int32_t next = sampi_state_of(m, n);
-    if (!m->status)
-        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
-    return m->status ? 0 : next;
+    const int32_t n_classes = m->grammar->n_classes;
+    const size_t row = (size_t)state * (size_t)n_classes;
+    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    const sampi_node node = sampi_lex_at(m, state)->node;
+    if (way == -1) {
+        uint8_t first[256];
+        sampi_kinds_of(m, node, first);
+        if (m->status) return 0;
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
+        way = next[class_of_byte];
+    }
+    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
+    if (m->status) return 0;
+    next = (int32_t *)m->next.data + row; /* it may have moved */
+    for (int32_t c = 0; c < n_classes; c++)
+        if (next[c] == way) next[c] = to;
+    return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
-static int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     int32_t c = m->grammar->class_of[byte];
     int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
@@ -16260,22 +16790,36 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
-   the empty text was counted in when the caller's state was made. */
-static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
+/* The items of the step under way from number `from` on: those that are done return. A frame of this very step does
+   not: that its rule matches the empty text was counted in when the caller's state was made. */
+static void sampi_close_returns(sampi_matcher *m, int32_t from)
+{
+    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
+        if (item.frame == 0) m->ended = true;
+        sampi_return(m, item.frame);
+    }
+}
+
+/* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
+static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_lex s = *sampi_lex_at(m, item.state);
-        if ((s.flags & SAMPI_STATE_ENDS) && item.frame < m->base) {
-            if (item.frame == 0) m->ended = true;
-            sampi_return(m, item.frame);
-        }
-        for (int32_t c = 0; enter && c < s.n_calls; c++) {
+        for (int32_t c = 0; c < s.n_calls; c++) {
             sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
             if (call.rule >= 0) sampi_enter(m, call, item.frame);
         }
     }
+}
+
+/* Complete the step's items, from number `from` on. */
+static void sampi_close(sampi_matcher *m, int32_t from)
+{
+    sampi_close_returns(m, from);
+    sampi_close_calls(m, from);
 }
 
 /* A new step begins. */
@@ -16295,14 +16839,14 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
         sampi_item item = *sampi_item_at(m, i);
         sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
     return m->status ? 0 : m->items.n - first;
 }
 
 /* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -16314,48 +16858,178 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- masks ---- */
 
-/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and,
-   with keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of
-   the node that is looked at, so going back costs nothing. */
-static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
+/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
+static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t live[8] = { 0 };
+    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
+        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room) return 0;
+    memcpy(room, live, sizeof live);
+    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+}
+
+/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
+   bytes that come are none of these, and then nothing needs to be called. */
+static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const int32_t bottom = m->work.n;
+    uint32_t first[8] = { 0 };
+    sampi_pairs_clear(&m->seen);
+    sampi_work_push(m, state);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
+            const int32_t live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(m, body);
+        }
+    }
+    m->work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room || m->status) return 0;
+    memcpy(room, first, sizeof first);
+    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+}
+
+static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
+    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+}
+
+/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
+{
+    bool may = level->state && sampi_may_call(m, level->state, byte);
+    for (int32_t i = before; i < level->items && !may && !level->state; i++)
+        may = sampi_may_call(m, sampi_item_at(m, i)->state, byte);
+    if (!may) return;
+    if (level->state) sampi_push_item(m, level->state, level->frame);
+    sampi_begin_step(m);
+    for (int32_t i = before; i < m->items.n; i++)
+        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+    sampi_close_calls(m, before);
+    *level = sampi_mark(m);
+}
+
+/* A new level of the items that have been made behind the level `before`. False: there are none. */
+static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
+{
+    if (m->items.n == before->items) return false;
+    bool calls = false;
+    for (int32_t i = before->items; i < m->items.n; i++)
+        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+    const sampi_item last = *sampi_item_at(m, m->items.n - 1);
+    if (m->items.n == before->items + 1) m->items.n--;
+    *level = sampi_mark(m);
+    level->calls = calls;
+    if (m->items.n == before->items) {
+        level->state = last.state;
+        level->frame = last.frame;
+    }
+    return true;
+}
+
+static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
+
+/* An entry with a list of tokens gets a set of bits instead. */
+static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += size;
+    memset(entry->bits, 0, size);
+    for (int32_t i = entry->token; i < m->tokens.n; i++)
+        sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
+    m->tokens.n = entry->token;
+}
+
+/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+{
+    const uint32_t token = head >> 8;
+    if (token == SAMPI_NO_TOKEN) return;
+    if (entry->bits) {
+        sampi_set_bit(entry->bits, token);
+        return;
+    }
+    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    if (room) *room = (int32_t)token;
+    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+}
+
+/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
+   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
+   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    const uint32_t end = at + (nodes[2 * (size_t)at + 1] >> 10), top = nodes[2 * (size_t)at + 1] & 1023;
+    const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
+    const bool keep = entry->parent & 1;
     sampi_level *level = m->level;
     level[0] = sampi_mark(m);
-    for (uint32_t i = at + 1; i < end && sampi_step(m);) {
+    if (to - from == 1) {
+        level[0].state = sampi_item_at(m, from)->state;
+        level[0].frame = sampi_item_at(m, from)->frame;
+    }
+    while (i < end && sampi_step(m)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
-        const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : level[depth - 1].items;
-        sampi_drop(m, level[depth - 1]);
+        const uint8_t byte = (uint8_t)head;
+        sampi_level *before = &level[depth - 1];
         m->ended = false;
-        if (hi - lo == 1) { /* the usual case: one item, which only moves on */
-            sampi_item item = *sampi_item_at(m, lo);
-            int32_t state = sampi_next(m, item.state, (uint8_t)head);
+        if (before->calls) {
+            sampi_drop(m, *before);
+            sampi_enter_level(m, before, level[depth - 2].items, byte);
+        }
+        if (before->state) { /* the usual case: one item, which only moves on */
+            const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
                 continue;
             }
-            if (sampi_lex_at(m, state)->flags)
-                sampi_advance(m, lo, hi, (uint8_t)head);
-            else
-                sampi_push_item(m, state, item.frame);
+            const int32_t flags = sampi_lex_at(m, state)->flags;
+            if (!(flags & SAMPI_STATE_ENDS)) {
+                level[depth] = *before;
+                level[depth].state = state;
+                level[depth].calls = flags & SAMPI_STATE_CALLS;
+                sampi_entry_take(m, entry, head);
+                i++;
+                continue;
+            }
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            sampi_add_item(m, state, before->frame);
         } else {
-            sampi_advance(m, lo, hi, (uint8_t)head);
+            const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+                const sampi_item item = *sampi_item_at(m, k);
+                sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+            }
         }
-        if (m->items.n == level[depth - 1].items) {
+        sampi_close_returns(m, before->items);
+        if (!sampi_make_level(m, &level[depth], before)) {
             i += size;
             continue;
         }
-        level[depth] = sampi_mark(m);
-        if (head >> 8 != SAMPI_NO_TOKEN) {
-            int32_t *token = (int32_t *)sampi_more(m, &m->tokens, sizeof *token, 1);
-            if (token) *token = (int32_t)(head >> 8);
-        }
-        if (m->ended && keep && size > 1) {
-            int32_t *place = (int32_t *)sampi_more(m, &m->places, sizeof *place, 1);
-            if (place) *place = (int32_t)i;
-        }
+        sampi_entry_take(m, entry, head);
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
         i++;
     }
     sampi_drop(m, level[0]);
@@ -16374,183 +17048,337 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
     return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
-   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
-   expects. What is true of a state is then true of all that were reached from it. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
+/* ---- runs: characters that a state takes whatever they are ----
+   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
+   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
+   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
+   and one that counts its characters has it as long as it is far from its bound. */
+
+/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
+   state that it is, or 0 for any). */
+typedef struct sampi_demand {
+    int32_t never, behind, only;
+} sampi_demand;
+
+/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
+   more than once. `expects` is sampi_plain_next's. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
-    enum { MANY = 192, FEW = 12, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
-    const uint8_t *class_of = m->grammar->class_of;
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW;
-    const int64_t budget = m->budget;
-    int32_t pair[MANY][2] = { { state, 0 } }, n = 1;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t last = -1, last_to = -1;
-        for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
-            if (to < 0 || (class_of[b] == last && to == last_to)) continue;
-            last = class_of[b];
-            last_to = to;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b);
-            const sampi_lex *s = sampi_lex_at(m, next);
-            if (!next || (s->flags & SAMPI_STATE_CALLS) || (keep && (s->flags & SAMPI_STATE_ENDS))) return false;
-            if (one && to == 0) {
-                if (!(s->flags & SAMPI_STATE_ENDS)) return false;
-                continue;
-            }
-            if (to == 0 && s->reach[keep] == INT32_MAX) continue;
-            while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
-            if (k < n) continue;
-            if (n == limit || budget - m->budget > PATIENCE / 2) {
-                if (limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
-                return false;
-            }
-            pair[n][0] = next;
-            pair[n++][1] = to;
-        }
+    const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
+    int32_t last = -1, last_to = -1;
+    uint32_t last_kind = 16;
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+        const uint32_t kind = m->index->kind_of[b];
+        if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        last = c;
+        last_to = to;
+        last_kind = kind;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        bool taken = next && !(flags & is.never);
+        if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
+        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        if (!taken) kinds &= ~(1u << kind);
+        const int32_t n = m->work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
+            sampi_work_push(m, next);
     }
-    for (int32_t i = 0; i < n && !one && !m->status; i++)
-        if (pair[i][1] == 0) sampi_lex_at(m, pair[i][0])->reach[keep] = INT32_MAX;
-    return !m->status;
+    return m->status ? 0 : kinds;
 }
 
-/* What a sequence begins with. */
-static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+/* The same, and the states behind do not matter. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
-    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(m, sampi_at(&m->tree, n)->a);
-    return n;
+    const int32_t bottom = m->work.n;
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    m->work.n = bottom;
+    return kinds;
 }
 
-/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
-   can't be seen at once. Strings with a length are that, and have too many states to look at. */
-static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+/* The kinds of which a state is done behind any one character, and can't go on. */
+static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
-    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
+    if (sampi_lex_at(m, state)->one < 0) {
+        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
+        sampi_lex_at(m, state)->one = one;
+    }
+    return (uint32_t)sampi_lex_at(m, state)->one;
+}
+
+/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
+   many states to look at. */
+static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    if (e.kind != SAMPI_NODE_SEQ) return 0;
     const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
                      rest = *sampi_at(&m->tree, sampi_front(m, e.b));
-    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
-    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
-    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
-    if (rest.kind == SAMPI_NODE_SET)
-        for (int32_t b = stops = true; b < 256; b++)
-            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
-    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
-    if (!state || m->status) return -1;
-    if (sampi_lex_at(m, state)->reach[2] < 0) {
-        bool takes = sampi_takes_plain(m, state, false, true);
-        sampi_lex_at(m, state)->reach[2] = takes;
-    }
-    if (!sampi_lex_at(m, state)->reach[2]) return -1;
-    return repeat.c < 0 ? INT32_MAX : repeat.c;
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
+    const int32_t one = sampi_state_of(m, repeat.a);
+    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    for (int32_t b = 0; b < 256; b++)
+        if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
+            if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
+    *reach = repeat.c < 0 ? INT32_MAX : repeat.c;
+    return kinds;
 }
 
-/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
-   call, and no dead end? No more than that many; INT32_MAX: any number. */
-static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+/* A state's run, by looking at all states that it leads to, one character after the other. Where a character can't
+   come, its kind is given up, and it begins anew; but if that is far away, or the states are too many, the run ends
+   there. */
+static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
-    int32_t reach = sampi_lex_at(m, state)->reach[keep];
-    if (reach >= 0) return reach;
-    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
-    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
-    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
-    return reach;
+    enum {
+        MANY = 192,
+        FEW = 12,
+        FAR = 12,
+        LONG = 32,
+        PATIENCE = 1 << 18
+    }; /* to have looked at many in vain is dear */
+    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
+    const int64_t budget = m->budget;
+    int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
+    uint32_t kinds = SAMPI_ALL_KINDS;
+    *reach = INT32_MAX;
+    sampi_lex_at(m, state)->mark = ++m->mark;
+    for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
+        if (i == level) {
+            level = n;
+            depth++;
+        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+            kinds = taken;
+            m->work.n = bottom;
+            sampi_lex_at(m, state)->mark = ++m->mark;
+            n = level = 1;
+            depth = 0;
+            i = -1;
+        }
+        while (m->work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
+            s->mark = m->mark;
+            if (n == limit) {
+                *reach = depth;
+            } else {
+                found_depth[n] = depth + 1;
+                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+            }
+        }
+    }
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+        sampi_lex *s = sampi_lex_at(m, found[i]);
+        const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
+        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
+        s->reach[keep] = left;
+        s->kinds[keep] = (uint16_t)kinds;
+    }
+    return m->status ? 0 : kinds;
 }
 
-/* Take the tokens at node i of the trie and below away. */
-static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+/* Does one of some usual characters lead from the state to itself? */
+static bool sampi_may_stay(sampi_matcher *m, int32_t state)
+{
+    static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
+    for (size_t i = 0; i < sizeof usual; i++)
+        if (sampi_next(m, state, usual[i]) == state) return true;
+    return false;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
+static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+{
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    int32_t reach = INT32_MAX;
+    uint32_t kinds;
+    enum { ENOUGH = 12 };
+    sampi_lex *s = sampi_lex_at(m, state);
+    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
+    kinds = sampi_counted(m, state, &reach);
+    if (kinds) {
+        sampi_lex_at(m, state)->stops = true;
+    } else {
+        reach = INT32_MAX;
+        kinds = far                        ? sampi_explore(m, state, keep, &reach)
+                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                           : 0;
+    }
+    s = sampi_lex_at(m, state);
+    s->explored[keep] = far;
+    s->reach[keep] = kinds ? reach : 0;
+    s->kinds[keep] = (uint16_t)kinds;
+    return s;
+}
+
+/* ---- entries ---- */
+
+/* Put the tokens of a run in bits, which has none. */
+static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+{
+    const uint32_t *group = index->groups, *listed = index->listed;
+    const uint32_t most = reach < 255               ? (uint32_t)reach
+                          : reach < SAMPI_MAX_PIECE ? 254
+                                                    : 255; /* those of 255 are more */
+    size_t n_in = 0;
+    for (uint32_t g = 0; g < index->n_groups; g++)
+        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
+    const bool rather_clear = n_in > index->n_listed / 2;
+    if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
+    for (uint32_t g = 0; g < index->n_groups; g++) {
+        uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
+        const bool in = !(group[2 * g] & ~kinds);
+        if (rather_clear) {
+            for (; end > i && !(in && listed[end - 1] >> 24 <= most); end--) {
+                const uint32_t token = listed[end - 1] & SAMPI_NO_TOKEN;
+                bits[token / 32] &= ~(1u << token % 32);
+            }
+        } else if (in) {
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+        }
+    }
+}
+
+/* Put the tokens at node i of the trie and below in, or take them away. */
+static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
     for (; nodes < end; nodes += 2) {
-        uint32_t token = nodes[0] >> 8;
-        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
     }
 }
 
-/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
-static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
-    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
-    sampi_level level = sampi_mark(m);
-    sampi_push_item(m, item.state, item.frame);
-    int32_t lo = m->items.n;
-    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
-    if (m->items.n > lo && !m->status) {
-        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
-        if (token) *token = (int32_t)(node[0] >> 8);
-        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
-        if (place) *place = (int32_t)i;
-        sampi_walk(m, i, lo, m->items.n, keep);
+    int32_t usual = 0, lead = 0, n = 0;
+    *n_live = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        *n_live += next != 0;
+        if (lead == 0) usual = next;
+        lead += next == usual ? 1 : -1;
     }
-    sampi_drop(m, level);
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    return n > 64 ? usual : 0;
 }
 
-/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
-   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
+} sampi_head_start;
+
+/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
+   beginning of a name that is not one of the listed ones, then that one's. */
+static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+{
+    enum { FEW = 6 };
+    int32_t n_live;
+    sampi_head_start start = { 0, 0, 0, true, false };
+    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
+    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    if (n_live < FEW || m->status) return start;
+    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
+    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
+    start.kinds = s->kinds[keep];
+    start.reach = s->reach[keep];
+    start.stops = start.sure && s->stops;
+    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (!entry->bits) start.kinds = 0;
+    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    return start;
+}
+
+/* Are the kinds and the number of characters within a run? */
+static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+{
+    return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
+}
+
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
+/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
+   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
+   walked as elsewhere. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    int32_t state[SAMPI_MAX_PIECE + 1];
-    int8_t expects[SAMPI_MAX_PIECE + 1];
-    state[0] = item.state;
-    expects[0] = 0;
+    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    memset(level, 0, sizeof *level);
+    level[0].state = item.state;
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
-        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
-        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
-        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
-        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
-        if (!next || other) {
-            sampi_clear_below(m, i, bits);
-            item.state = state[depth - 1];
-            if (next) sampi_walk_node(m, i, item, keep);
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
+                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+        const uint8_t byte = (uint8_t)head;
+        const sampi_plain_level *before = &level[depth - 1];
+        const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
+        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+                   beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if ((inside && start.sure) || beyond) {
             i += size;
             continue;
         }
-        state[depth] = next;
-        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
-        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
-        i += all ? size : 1;
+        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+                                     (depth == 1 && inside && (start.to_usual & kind)))) {
+            if (!entry->bits) sampi_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            i += size;
+            continue;
+        }
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (next) {
+                const sampi_level mark = sampi_mark(m);
+                sampi_push_item(m, before->state, item.frame);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_drop(m, mark);
+            }
+            i += size;
+            continue;
+        }
+        sampi_entry_take(m, entry, head);
+        sampi_plain_level *here = &level[depth];
+        here->state = next;
+        here->expects = sampi_plain_next(before->expects, byte);
+        here->kinds = before->kinds | kind;
+        here->length = before->length + n;
+        here->run_kinds = 0;
+        here->run_reach = 0;
+        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
+            const sampi_lex *run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run->kinds[keep];
+            here->run_reach = run->reach[keep];
+        }
+        i++;
     }
-}
-
-/* Is it shorter to say which plain tokens an item does not allow? */
-static bool sampi_takes_most(sampi_matcher *m, int32_t state)
-{
-    int32_t n = 0;
-    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
-    return n > 80;
-}
-
-/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
-static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
-{
-    const size_t size = m->index->n_mask * (size_t)4;
-    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
-    if (!bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return NULL;
-    }
-    m->n_bits += size;
-    if (plain)
-        memcpy(bits, m->index->plain, size);
-    else
-        memset(bits, 0, size);
-    return bits;
-}
-
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
-{
-    const int32_t *token = (const int32_t *)m->tokens.data;
-    entry->token = first;
-    entry->n_tokens = m->tokens.n - first;
-    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
-    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
-    if (!entry->bits) return;
-    for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
-    m->tokens.n = first;
-    entry->n_tokens = 0;
 }
 
 /* Where the entry of a state at a parent's places is, or would be. */
@@ -16586,30 +17414,28 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    int32_t first = m->tokens.n;
+    entry->token = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
-    if (entry->parent >= 2) sampi_close(m, level.items, true);
+    if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0 };
-        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
-        if (!entry->bits)
-            sampi_walk(m, 0, level.items, to, keep);
-        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
-            sampi_walk_plain(m, item, keep, entry->bits);
-        sampi_walk(m, m->index->n_plain, level.items, to, keep);
+        sampi_walk_plain(m, item, keep, entry);
+        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
-        sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->status; i++)
-            sampi_walk(m, ((const uint32_t *)m->places.data)[parent.place + i], level.items, to, keep);
+        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        }
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first);
+    entry->n_tokens = m->tokens.n - entry->token;
     if (m->status) {
-        m->tokens.n = first;
+        m->tokens.n = entry->token;
         m->places.n = entry->place;
     }
 }
@@ -16627,6 +17453,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     sampi_entry_fill(m, &entry);
     sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
     if (!room) {
+        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
         SAMP_FREE(entry.bits);
         return -1;
     }
@@ -16648,7 +17475,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     sampi_level level = sampi_mark(m);
     sampi_begin_step(m);
     sampi_return(m, frame);
-    sampi_close(m, level.items, false);
+    sampi_close_returns(m, level.items);
     int32_t to = m->items.n;
     for (int32_t i = level.items; i < to && !m->status; i++) {
         sampi_item item = *sampi_item_at(m, i);
@@ -16696,14 +17523,11 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
    that the ways back through its frames are too many to have entries each, it is the shorter way. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
-    int32_t first = m->tokens.n;
-    sampi_walk(m, 0, 0, m->n_now, false);
-    sampi_walk(m, m->index->n_plain, 0, m->n_now, false);
-    for (int32_t i = first; i < m->tokens.n; i++) {
-        int32_t token = ((const int32_t *)m->tokens.data)[i];
-        bits[token / 32] |= 1u << token % 32;
-    }
-    m->tokens.n = first;
+    sampi_entry all;
+    memset(&all, 0, sizeof all);
+    all.bits = bits;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
 }
 
 /* The mask of the text's place. */
@@ -16759,7 +17583,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
 }
 
 /* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
@@ -16864,7 +17688,7 @@ static void sampi_drop_entries(sampi_matcher *m)
 /* Forget the states, but the dead one. */
 static void sampi_drop_states(sampi_matcher *m)
 {
-    m->states.n = m->next.n = m->calls.n = 0;
+    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
@@ -16938,7 +17762,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
 static size_t sampi_matcher_bytes(const sampi_matcher *m)
 {
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
-           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
+           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n + (size_t)m->classes.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
            (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
            (size_t)m->tree.pool.n;
@@ -17259,7 +18083,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->live = 1;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0, true);
+    sampi_close(m, 0);
     m->n_now = m->status ? 0 : m->items.n;
     return m->status;
 }
@@ -17269,9 +18093,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
-                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
-                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
+    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
+                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
+                         &m->history, &m->past,    &m->past_n, &m->classes };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -17346,10 +18170,12 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->live = from->live;
+    m->mark = from->mark;
     m->tree = sampi_copy_tree(m, &from->tree);
     m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
     m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
     m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -20834,6 +21660,2045 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
     return root;
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
+
+/* ================================================================================================== >>shards
+   A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
+   on all ranks, the token and the chains of one machine.
+
+   A row is known in two ways. Its slice is a compact row of >>fast, which the rank alone has; samplers that change or
+   cut logits do it there. What decides is known to all ranks alike: the maximum, exact sums, the first candidates in
+   order. Each sampler asks for what it lacks of that; the questions of all rows make up a round: every rank answers for
+   its slice, the answers are merged, and all ranks go on with the same numbers to the same questions. As soon as all
+   candidates that are left are listed, the row is an array, and the samplers above finish it on every rank.
+
+     round 1   is of one size, whatever is asked: who takes part in what, and each row's maximum
+     LIST      the first candidates in order behind those that are listed, how many there are in all behind, the least
+     SUMS      Z, S and n, relative to the maximum; SIGMA: those of top_n_sigma
+     HIST      masses and counts by the distance from the maximum, or from typical's mean: where a prefix by mass or by
+               number ends, more closely each time; then
+     RUNS      the values there, each with how many tokens of which slice have it: the end itself, and who keeps how
+               many of those that tie. Sent with SEGS of all that lies before, if the draw is next
+     SEGS      each slice's sums of envelopes and weights: where in the row a proposal falls
+     DRAW      the first of eight proposals that is accepted, from the rank on whose slice it falls
+     REACH     xtc with a tiny threshold: how many reach it, and the last of them in order
+     TOP       a maximum
+
+   A message is little-endian: u32 "SHRD", u32 format (1), u32 round, i32 status, u64 least and u64 largest of the
+   checksums of what must be the same (chains, seeds, positions, version; later the questions), u64 and u64 the same for
+   the shape (n_vocab, n_rows, n_ranks), u64 sum over slices of h(first) - h(end), which tells holes and overlaps, u32
+   how many ranks, u32 how many parcels; then the parcels: u32 kind (from 1, as in SAMPI_PARCELS), u32 row, u32 room,
+   u32 entries, the fields, the entries, filled up with zeros to the room and to 8 bytes:
+
+     TOP    entries f32, a NaN holding a row's status           SUMS   u64 n, Z, S
+     LIST   u64 behind, f32 least, u32 0; entries i32 id, f32   SIGMA  u64 n, sum, u64 squares' upper and lower half
+     HIST   entries u64 mass, u32 count                         SEGS   entries u32 first, u32 0, u64 Q, u64 Z
+     RUNS   f32 max, u32 0, f64 mean; entries u32 first,        DRAW   u32 attempt, i32 id, f32 logit, u32 0
+            f32 logit, u32 count                                REACH  u64 count, i32 id, f32 logit
+
+   The one thing to know: what depends on a merged message must depend on nothing else that a rank alone knows, or
+   ranks ask different questions. Merged messages may be anything (an engine's bug): they are checked for what the
+   arithmetic behind them needs, and rounds are counted. */
+#ifdef SAMPLING_SHARDS_DECLARED
+
+#define SAMPI_SHARD_MAGIC  0x44524853u /* "SHRD" */
+#define SAMPI_SHARD_FORMAT 1
+enum {
+    SAMPI_SHARD_HEAD = 64,  /* bytes of a message's head, */
+    SAMPI_PARCEL_HEAD = 16, /* and of a parcel's */
+    SAMPI_SHARD_ROWS = 128,
+    SAMPI_SHARD_RANKS = 1024,
+    SAMPI_SHARD_LIST = 256,   /* most truncations keep fewer */
+    SAMPI_SHARD_CHUNK = 2048, /* entries at a time of what is longer: a list of all, runs */
+    SAMPI_SHARD_TAIL = 4096,  /* tail_free is tried on so many */
+    SAMPI_SHARD_COARSE = 64,  /* buckets: with the first question, for where they are refined, and for scores */
+    SAMPI_SHARD_FINE = 256,
+    SAMPI_SHARD_SCORES = 512,
+    SAMPI_SHARD_FEW = 512, /* tokens of the first buckets' that are listed at once as runs */
+    SAMPI_SHARD_LEVELS = 5,
+    SAMPI_SHARD_TRIES = 8 /* proposals in one message: 4 % of one are not accepted */
+};
+#define SAMPI_SHARD_RANGE 32.0 /* nats below the maximum, where weights are 0 for sure */
+
+/* Kinds of parcels: bytes of the fields, and of an entry. In this order a row asks. */
+#define SAMPI_PARCELS(X)                                                                                             \
+    X(TOP, 0, 4)                                                                                                     \
+    X(LIST, 16, 8)                                                                                                   \
+    X(SUMS, 24, 0) X(SIGMA, 32, 0) X(HIST, 0, 12) X(RUNS, 16, 12) X(SEGS, 0, 24) X(DRAW, 16, 0) X(REACH, 16, 0)
+typedef enum sampi_parcel_kind {
+    SAMPI_PARCEL_NONE = 0,
+#define SAMPI_PARCEL_ID(id, fields, entry) SAMPI_PARCEL_##id,
+    SAMPI_PARCELS(SAMPI_PARCEL_ID)
+#undef SAMPI_PARCEL_ID
+        SAMPI_N_PARCELS
+} sampi_parcel_kind;
+
+/* A set of kinds. */
+enum {
+#define SAMPI_PARCEL_BIT(id, fields, entry) SAMPI_ASK_##id = 1 << SAMPI_PARCEL_##id,
+    SAMPI_PARCELS(SAMPI_PARCEL_BIT)
+#undef SAMPI_PARCEL_BIT
+        SAMPI_ASK_NOTHING = 0
+};
+
+static const struct {
+    uint8_t fields, entry;
+} SAMPI_PARCEL_SIZES[SAMPI_N_PARCELS] = { { 0, 0 },
+#define SAMPI_PARCEL_SIZE(id, fields, entry) { fields, entry },
+                                          SAMPI_PARCELS(SAMPI_PARCEL_SIZE)
+#undef SAMPI_PARCEL_SIZE
+};
+
+/* ---- bytes ---- */
+
+static uint64_t sampi_wire_get(const unsigned char *p, size_t n)
+{
+    uint64_t x = 0;
+    for (size_t i = 0; i < n; i++) x |= (uint64_t)p[i] << 8 * i;
+    return x;
+}
+static void sampi_wire_put(unsigned char *p, uint64_t x, size_t n)
+{
+    for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(x >> 8 * i);
+}
+static uint32_t sampi_wire_u32(const unsigned char *p) { return (uint32_t)sampi_wire_get(p, 4); }
+static float sampi_wire_float(const unsigned char *p) { return sampi_float_of(sampi_wire_u32(p)); }
+static void sampi_wire_put_float(unsigned char *p, float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, 4);
+    sampi_wire_put(p, u, 4);
+}
+
+/* A message's head, by the places of its members. */
+enum {
+    SAMPI_AT_MAGIC = 0,
+    SAMPI_AT_FORMAT = 4,
+    SAMPI_AT_ROUND = 8,
+    SAMPI_AT_STATUS = 12,
+    SAMPI_AT_SAME = 16, /* least, largest */
+    SAMPI_AT_SHAPE = 32,
+    SAMPI_AT_SLICES = 48,
+    SAMPI_AT_RANKS = 56,
+    SAMPI_AT_PARCELS = 60
+};
+
+/* A parcel, where it stands in a message. */
+typedef struct sampi_parcel {
+    sampi_parcel_kind kind;
+    uint32_t row, room, n;
+    unsigned char *head, *fields, *entries;
+    size_t entry; /* bytes */
+} sampi_parcel;
+
+static size_t sampi_parcel_size(sampi_parcel_kind kind, size_t room)
+{
+    size_t size = SAMPI_PARCEL_HEAD + SAMPI_PARCEL_SIZES[kind].fields + room * SAMPI_PARCEL_SIZES[kind].entry;
+    return (size + 7) & ~(size_t)7;
+}
+
+static unsigned char *sampi_parcel_entry(const sampi_parcel *p, size_t i) { return p->entries + i * p->entry; }
+
+static void sampi_set_entries(sampi_parcel *p, size_t n)
+{
+    p->n = (uint32_t)n;
+    sampi_wire_put(p->head + 12, n, 4);
+}
+
+static sampi_parcel sampi_parcel_at(unsigned char *at, sampi_parcel_kind kind)
+{
+    sampi_parcel p;
+    p.kind = kind;
+    p.row = sampi_wire_u32(at + 4);
+    p.room = sampi_wire_u32(at + 8);
+    p.n = sampi_wire_u32(at + 12);
+    p.head = at;
+    p.fields = at + SAMPI_PARCEL_HEAD;
+    p.entry = SAMPI_PARCEL_SIZES[kind].entry;
+    p.entries = p.fields + SAMPI_PARCEL_SIZES[kind].fields;
+    return p;
+}
+
+/* An empty parcel, the merge of nothing; at: zeros. */
+static sampi_parcel sampi_new_parcel(unsigned char *at, sampi_parcel_kind kind, size_t row, size_t room)
+{
+    sampi_wire_put(at, (uint64_t)kind, 4);
+    sampi_wire_put(at + 4, row, 4);
+    sampi_wire_put(at + 8, room, 4);
+    return sampi_parcel_at(at, kind);
+}
+
+/* The parcel at *at of a message [n], which then stands behind it; false: there is none, or it does not fit. */
+static bool sampi_next_of_message(unsigned char *bytes, size_t n, size_t *at, sampi_parcel *p)
+{
+    if (n - *at < SAMPI_PARCEL_HEAD) return false;
+    uint32_t kind = sampi_wire_u32(bytes + *at), room = sampi_wire_u32(bytes + *at + 8);
+    if (kind == SAMPI_PARCEL_NONE || kind >= SAMPI_N_PARCELS || room > SAMP_MAX_VOCAB) return false;
+    size_t size = sampi_parcel_size((sampi_parcel_kind)kind, room);
+    if (n - *at < size) return false;
+    *p = sampi_parcel_at(bytes + *at, (sampi_parcel_kind)kind);
+    *at += size;
+    return p->n <= p->room;
+}
+
+/* ---- merging ---- */
+
+static bool sampi_is_number(float x) { return x >= -FLT_MAX && x <= FLT_MAX; }
+
+/* What entries are in order of: RUNS by their distance from the mean, SEGS by the slice alone. */
+static samp_token_data sampi_entry_token(const sampi_parcel *p, const unsigned char *entry)
+{
+    samp_token_data d;
+    d.id = (samp_token)sampi_wire_u32(entry);
+    d.logit = p->kind == SAMPI_PARCEL_SEGS ? 0.0f : sampi_wire_float(entry + 4);
+    d.p = 0.0f;
+    return d;
+}
+static sampi_order sampi_order_of_parcel(const sampi_parcel *p)
+{
+    sampi_order order = SAMPI_BY_LOGIT;
+    if (p->kind != SAMPI_PARCEL_RUNS) return order;
+    order.score = sampi_typical_score;
+    order.max = (double)sampi_wire_float(p->fields);
+    order.mean = sampi_from_bits(sampi_wire_get(p->fields + 8, 8));
+    return order;
+}
+
+/* Does entry a come before b? Of what is the same in order, the bytes decide, so that a merge is the same both ways. */
+static bool sampi_entry_before(const sampi_parcel *p, const unsigned char *a, const unsigned char *b)
+{
+    const sampi_order order = sampi_order_of_parcel(p);
+    samp_token_data x = sampi_entry_token(p, a), y = sampi_entry_token(p, b);
+    if (sampi_before(&order, &x, &y)) return true;
+    return !sampi_before(&order, &y, &x) && memcmp(a, b, p->entry) < 0;
+}
+
+static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
+{
+    return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS;
+}
+
+/* Are the contents what a rank would send: numbers, in order? */
+static bool sampi_parcel_is_good(const sampi_parcel *p)
+{
+    if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
+    if (p->kind == SAMPI_PARCEL_RUNS) {
+        double mean = sampi_order_of_parcel(p).mean;
+        if (!sampi_is_number(sampi_wire_float(p->fields)) || !(mean >= 0.0 && mean <= (double)FLT_MAX)) return false;
+    }
+    float l = p->kind == SAMPI_PARCEL_LIST ? sampi_wire_float(p->fields + 8) : 0.0f;
+    if (p->kind == SAMPI_PARCEL_DRAW && ~sampi_wire_u32(p->fields)) l = sampi_wire_float(p->fields + 8);
+    if (p->kind == SAMPI_PARCEL_REACH) l = sampi_wire_float(p->fields + 12);
+    if (l != l) return false;
+    for (uint32_t i = 0; i < p->n && sampi_is_sorted_kind(p->kind); i++) {
+        if (!sampi_is_number(sampi_entry_token(p, sampi_parcel_entry(p, i)).logit)) return false;
+        if (i > 0 && sampi_entry_before(p, sampi_parcel_entry(p, i), sampi_parcel_entry(p, i - 1))) return false;
+    }
+    return true;
+}
+
+/* Is it a message from its first byte to its last? */
+static bool sampi_message_is_good(unsigned char *bytes, size_t n)
+{
+    if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return false;
+    if (sampi_wire_u32(bytes + SAMPI_AT_FORMAT) != SAMPI_SHARD_FORMAT) return false;
+    if ((int32_t)sampi_wire_u32(bytes + SAMPI_AT_STATUS) > 0) return false;
+    uint32_t n_parcels = sampi_wire_u32(bytes + SAMPI_AT_PARCELS);
+    size_t at = SAMPI_SHARD_HEAD;
+    sampi_parcel p;
+    for (uint32_t i = 0; i < n_parcels; i++)
+        if (!sampi_next_of_message(bytes, n, &at, &p) || !sampi_parcel_is_good(&p)) return false;
+    return n_parcels > 0 && at == n;
+}
+
+/* Of two statuses the one that is told; 0 is none. */
+static int32_t sampi_worse(int32_t a, int32_t b) { return a == 0 ? b : b == 0 ? a : a > b ? a : b; }
+
+/* What a merge with something that is no message is: a head alone, which takes the place of all that it meets. */
+static void sampi_break_message(unsigned char *bytes, size_t n, int32_t status)
+{
+    memset(bytes, 0, n);
+    if (n < SAMPI_SHARD_HEAD) return;
+    sampi_wire_put(bytes, SAMPI_SHARD_MAGIC, 4);
+    sampi_wire_put(bytes + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+    sampi_wire_put(bytes + SAMPI_AT_STATUS, (uint32_t)status, 4);
+}
+
+/* The status of a message, or of what is none. */
+static int32_t sampi_status_of_bytes(unsigned char *bytes, size_t n)
+{
+    if (n < SAMPI_SHARD_HEAD || sampi_wire_u32(bytes) != SAMPI_SHARD_MAGIC) return SAMP_E_FORMAT;
+    int32_t status = (int32_t)sampi_wire_u32(bytes + SAMPI_AT_STATUS);
+    return status > 0 ? SAMP_E_FORMAT : status;
+}
+
+/* The same parcels, of the same rows and sizes? */
+static bool sampi_same_shape(unsigned char *a, unsigned char *b, size_t n)
+{
+    size_t at = SAMPI_SHARD_HEAD, at_b = at;
+    sampi_parcel p, q;
+    if (memcmp(a + SAMPI_AT_ROUND, b + SAMPI_AT_ROUND, 4) != 0) return false;
+    if (memcmp(a + SAMPI_AT_PARCELS, b + SAMPI_AT_PARCELS, 4) != 0) return false;
+    while (at < n) {
+        if (!sampi_next_of_message(a, n, &at, &p) || !sampi_next_of_message(b, n, &at_b, &q)) return false;
+        if (at != at_b || memcmp(p.head, q.head, 12) != 0) return false;
+        if (p.kind == SAMPI_PARCEL_RUNS && memcmp(p.fields, q.fields, 16) != 0) return false;
+    }
+    return true;
+}
+
+static void sampi_add_wire(unsigned char *into, const unsigned char *from, size_t n)
+{
+    sampi_wire_put(into, sampi_wire_get(into, n) + sampi_wire_get(from, n), n);
+}
+
+/* Least and largest of a checksum. */
+static void sampi_widen_wire(unsigned char *into, const unsigned char *from)
+{
+    uint64_t lo = sampi_wire_get(from, 8), hi = sampi_wire_get(from + 8, 8);
+    if (lo < sampi_wire_get(into, 8)) sampi_wire_put(into, lo, 8);
+    if (hi > sampi_wire_get(into + 8, 8)) sampi_wire_put(into + 8, hi, 8);
+}
+
+/* Is the float b to take the place of a in a maximum? A NaN wins, of two that with the smaller bits. */
+static bool sampi_top_is_above(uint32_t b, uint32_t a)
+{
+    float x = sampi_float_of(b), y = sampi_float_of(a);
+    if (x != x || y != y) return x != x && (y == y || b < a);
+    return x > y || (x == y && b < a);
+}
+
+/* Sorted entries of both, the first ones in order: from the end, so that `into` is its own room. */
+static void sampi_merge_sorted(sampi_parcel *into, const sampi_parcel *from)
+{
+    size_t i = 0, j = 0, n = (size_t)into->n + from->n, size = into->entry;
+    if (n > into->room) n = into->room;
+    while (i + j < n) {
+        if (j == from->n ||
+            (i < into->n && !sampi_entry_before(into, sampi_parcel_entry(from, j), sampi_parcel_entry(into, i))))
+            i++;
+        else
+            j++;
+    }
+    for (size_t k = n; k > 0; k--) {
+        bool take = i == 0 || (j > 0 && !sampi_entry_before(into, sampi_parcel_entry(from, j - 1),
+                                                            sampi_parcel_entry(into, i - 1)));
+        memmove(sampi_parcel_entry(into, k - 1), take ? sampi_parcel_entry(from, --j) : sampi_parcel_entry(into, --i),
+                size);
+    }
+    sampi_set_entries(into, n);
+}
+
+/* Of two draws or reaches [16] the first one that counts: the earlier attempt; the later candidate in order. Of the
+   same the bytes decide. */
+static bool sampi_field_wins(const sampi_parcel *into, const unsigned char *a, const unsigned char *b)
+{
+    if (into->kind == SAMPI_PARCEL_DRAW) {
+        uint32_t x = sampi_wire_u32(a), y = sampi_wire_u32(b);
+        return y != x ? y < x : memcmp(b, a, 16) < 0;
+    }
+    samp_token_data d = { (samp_token)sampi_wire_u32(a + 8), sampi_wire_float(a + 12), 0.0f };
+    samp_token_data e = { (samp_token)sampi_wire_u32(b + 8), sampi_wire_float(b + 12), 0.0f };
+    if (e.id < 0 || d.id < 0) return e.id >= 0 || (d.id < 0 && memcmp(b + 8, a + 8, 8) < 0);
+    if (sampi_before(&SAMPI_BY_LOGIT, &d, &e)) return true;
+    return !sampi_before(&SAMPI_BY_LOGIT, &e, &d) && memcmp(b + 8, a + 8, 8) < 0;
+}
+
+static void sampi_merge_list_fields(unsigned char *into, const unsigned char *from)
+{
+    float x = sampi_wire_float(into + 8), y = sampi_wire_float(from + 8);
+    sampi_add_wire(into, from, 8);
+    if (y < x || (y == x && memcmp(from + 8, into + 8, 4) < 0)) memcpy(into + 8, from + 8, 4);
+}
+
+static void sampi_merge_parcel(sampi_parcel *into, const sampi_parcel *from)
+{
+    unsigned char *a = into->fields;
+    const unsigned char *b = from->fields;
+    switch (into->kind) {
+        case SAMPI_PARCEL_TOP:
+            for (uint32_t i = 0; i < into->n; i++)
+                if (sampi_top_is_above(sampi_wire_u32(sampi_parcel_entry(from, i)),
+                                       sampi_wire_u32(sampi_parcel_entry(into, i))))
+                    memcpy(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 4);
+            break;
+        case SAMPI_PARCEL_LIST: sampi_merge_list_fields(a, b); break;
+        case SAMPI_PARCEL_SUMS:
+            for (int i = 0; i < 24; i += 8) sampi_add_wire(a + i, b + i, 8);
+            break;
+        case SAMPI_PARCEL_SIGMA: {
+            sampi_u128 x = { sampi_wire_get(a + 16, 8), sampi_wire_get(a + 24, 8) };
+            sampi_u128 y = { sampi_wire_get(b + 16, 8), sampi_wire_get(b + 24, 8) };
+            for (int i = 0; i < 16; i += 8) sampi_add_wire(a + i, b + i, 8);
+            x = sampi_add128(x, y);
+            sampi_wire_put(a + 16, x.hi, 8);
+            sampi_wire_put(a + 24, x.lo, 8);
+            break;
+        }
+        case SAMPI_PARCEL_HIST:
+            for (uint32_t i = 0; i < into->n; i++) {
+                sampi_add_wire(sampi_parcel_entry(into, i), sampi_parcel_entry(from, i), 8);
+                sampi_add_wire(sampi_parcel_entry(into, i) + 8, sampi_parcel_entry(from, i) + 8, 4);
+            }
+            break;
+        case SAMPI_PARCEL_REACH:
+            sampi_add_wire(a, b, 8);
+            if (sampi_field_wins(into, a, b)) memcpy(a + 8, b + 8, 8);
+            break;
+        case SAMPI_PARCEL_DRAW:
+            if (sampi_field_wins(into, a, b)) memcpy(a, b, 16);
+            break;
+        case SAMPI_PARCEL_RUNS:
+        case SAMPI_PARCEL_SEGS:
+        case SAMPI_PARCEL_NONE:
+        case SAMPI_N_PARCELS: break;
+    }
+    if (sampi_is_sorted_kind(into->kind)) sampi_merge_sorted(into, from);
+}
+
+SAMP_API void samp_shard_merge(void *into, const void *from, size_t n)
+{
+    unsigned char *a = (unsigned char *)into, *b = (unsigned char *)(uintptr_t)from; /* only read */
+    if (!a || !b) return;
+    int32_t status = sampi_worse(sampi_status_of_bytes(a, n), sampi_status_of_bytes(b, n));
+    if (!sampi_message_is_good(a, n) || !sampi_message_is_good(b, n) || !sampi_same_shape(a, b, n)) {
+        sampi_break_message(a, n, sampi_worse(status, SAMP_E_FORMAT));
+        return;
+    }
+    sampi_wire_put(a + SAMPI_AT_STATUS, (uint32_t)status, 4);
+    sampi_widen_wire(a + SAMPI_AT_SAME, b + SAMPI_AT_SAME);
+    sampi_widen_wire(a + SAMPI_AT_SHAPE, b + SAMPI_AT_SHAPE);
+    sampi_add_wire(a + SAMPI_AT_SLICES, b + SAMPI_AT_SLICES, 8);
+    sampi_add_wire(a + SAMPI_AT_RANKS, b + SAMPI_AT_RANKS, 4);
+    size_t at = SAMPI_SHARD_HEAD, at_b = at;
+    sampi_parcel p, q;
+    while (at < n && sampi_next_of_message(a, n, &at, &p) && sampi_next_of_message(b, n, &at_b, &q))
+        sampi_merge_parcel(&p, &q);
+}
+
+/* ---- a row ---- */
+
+/* A slice of a row, as SEGS tells it: where it begins, and its sums of envelopes and weights. */
+typedef struct sampi_seg {
+    uint32_t first;
+    uint64_t q, z;
+} sampi_seg;
+
+/* Where the shortest prefix by (distance from the mean, logit, id) ends that has the mass `want` and min_keep tokens.
+   At first the distances from 0 on are cut into buckets; that in which the end lies is cut into more, and so on: the
+   path. In doubles, by functions that are monotone, so each rank puts a token into the same bucket as every other. */
+typedef struct sampi_end {
+    sampi_order order; /* a mean of 0: by logit */
+    double scale;      /* buckets for a unit of distance, at the first level */
+    uint32_t path[SAMPI_SHARD_LEVELS], buckets[SAMPI_SHARD_LEVELS + 1];
+    int level;
+    bool is_whole; /* no distance is beyond the last bucket */
+    bool is_after; /* runs up to `after` have been counted, at the last level */
+    samp_token_data after;
+    uint64_t want, mass;                  /* mass, count: of what comes before the bucket */
+    uint64_t min_keep, count, population; /* the bucket's */
+    float top;            /* the largest logit of what is kept, as far as that is known; typical only */
+    samp_token_data last; /* found: the last one's logit; */
+    uint64_t ties;        /* how many tokens with its logit are kept, of the row, */
+    uint64_t mine;        /* and of the slice */
+    double floor;         /* what reaches it is kept, too */
+} sampi_end;
+
+/* What is asked for and known of a row. All but the slice is the same on every rank. */
+typedef struct sampi_shard_row {
+    sampi_sampler *s;
+    sampi_row row; /* the slice: compact, or n = 0 */
+    sampi_work work;
+    uint32_t ordinal[SAMPI_N_KINDS];
+    int at;         /* the member at work, */
+    bool drawing;   /* which has cut what it draws from */
+    bool open;      /* its token is not known yet */
+    unsigned ask;   /* SAMPI_ASK_..., and what of it is known */
+    unsigned has;   /* LIST: list, rest and least are of the candidates as they are */
+    size_t n_asked; /* LIST: entries */
+    uint32_t rounds;
+    float max;             /* of the row, if has TOP */
+    samp_token_data *list; /* [n_list, room] the first candidates in order */
+    size_t n_list, room;
+    uint64_t rest; /* candidates behind the list */
+    float least;
+    sampi_sums sums;
+    uint64_t sigma;
+    sampi_u128 squares;
+    const sampi_parcel *hist, *runs; /* of the message that is being taken, or NULL */
+    sampi_end end;
+    bool seeks;     /* the end is being looked for */
+    sampi_seg *seg; /* [n_ranks] */
+    size_t n_seg;
+    int drawer;              /* SEGS are of what this member draws from, */
+    float draw_max;          /* whose maximum is this */
+    uint64_t q, z;           /* sums over the segments */
+    uint32_t attempt, drawn; /* the first proposal to make; the one that was accepted */
+    samp_token_data token;   /* and its token, with the logit before adaptive_p; or the last that reached, */
+    uint64_t reached;        /* of so many */
+} sampi_shard_row;
+
+struct samp_shard {
+    size_t n_vocab, first, length;
+    uint32_t n_ranks, round;
+    bool is_sampling;
+    size_t n_rows, batch; /* batch: of all its groups */
+    samp_token *out;
+    sampi_shard_row *row;        /* [rows] */
+    size_t rows, n_all;          /* how many the block is for, and how many of these have room to list all tokens, */
+    samp_token_data *list, *all; /* [rows x SAMPI_SHARD_LIST], [n_all x n_vocab] */
+    sampi_work work;             /* shared: its block has all the arrays, its x and id are for a look at a row */
+    unsigned char *message, *gathered; /* gathered: those of all ranks, where they come side by side; else NULL */
+    unsigned char *firsts;             /* the same for first messages */
+    size_t size;                       /* of the message under way; 0: there is none */
+    unsigned char start[SAMPI_SHARD_HEAD + SAMPI_PARCEL_HEAD + 4 * SAMPI_SHARD_ROWS];
+};
+
+/* What a step returns besides 0 (on to the next) and a status: an answer is needed; there is a token; all candidates
+   are listed, and the member is not done. */
+enum { SAMPI_STEP_WAITS = 1, SAMPI_STEP_ENDS, SAMPI_STEP_LISTED };
+
+/* ---- the end of a prefix ---- */
+
+/* Look for it anew, in so many buckets of [0, range]. */
+static void sampi_end_within(sampi_end *end, double range, uint32_t buckets, bool is_whole)
+{
+    end->scale = range > 0.0 ? (double)buckets / range : 0.0;
+    end->buckets[0] = buckets;
+    end->level = 0;
+    end->is_whole = is_whole;
+    end->is_after = false;
+    end->mass = end->count = 0;
+}
+
+static sampi_order sampi_order_from(float max, double mean)
+{
+    sampi_order order = { sampi_typical_score, (double)max, mean };
+    return order;
+}
+
+/* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
+static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
+{
+    samp_token_data d = { 0, l, 0.0f };
+    double t = sampi_round(end->order.score(&end->order, &d) * end->scale);
+    for (int i = 0;; i++) {
+        uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
+        if (i == end->level) {
+            *bucket = at;
+            return 0;
+        }
+        if (at != end->path[i]) return at < end->path[i] ? -1 : 1;
+        t = (t - (double)at) * (double)end->buckets[i + 1];
+    }
+}
+
+/* Is a candidate kept, if it is not one of those that tie with the last one? */
+static bool sampi_end_keeps(const sampi_end *end, float l)
+{
+    samp_token_data d = { 0, l, 0.0f };
+    return l != end->last.logit && sampi_before(&end->order, &d, &end->last);
+}
+
+/* ---- answers: what a slice says to a question ---- */
+
+/* The row's tokens behind the list, in the look's place. Returns how many. */
+static size_t sampi_look_behind(const samp_shard *shard, const sampi_shard_row *row)
+{
+    const sampi_kernels *k = row->row.k;
+    float *x = shard->work.x;
+    int32_t *id = shard->work.id;
+    if (row->row.n == 0) return 0;
+    if (row->n_list == 0) {
+        memcpy(x, row->row.x, row->row.n * sizeof *x);
+        memcpy(id, row->row.id, row->row.n * sizeof *id);
+        return row->row.n;
+    }
+    const samp_token_data *last = &row->list[row->n_list - 1];
+    size_t n = k->collect(row->row.x, row->row.id, 0, row->row.n, -FLT_MAX, sampi_next_up(last->logit), x, id), m = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (x[i] == last->logit && id[i] <= last->id) continue;
+        x[m] = x[i];
+        id[m++] = id[i];
+    }
+    return m;
+}
+
+static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_row look = row->row;
+    size_t n = sampi_look_behind(shard, row);
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    float least = INFINITY;
+    look.work = &shard->work;
+    sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
+    for (size_t i = 0; i < n; i++)
+        if (look.x[i] < least) least = look.x[i];
+    sampi_wire_put(p->fields, n, 8);
+    sampi_wire_put_float(p->fields + 8, least + 0.0f);
+    if (n > p->room) {
+        (void)sampi_scan(&look);
+        sampi_cut(&look, p->room);
+        n = p->room;
+    }
+    for (size_t i = 0; i < n; i++) {
+        d[i].id = look.id[i];
+        d[i].logit = look.x[i];
+        d[i].p = 0.0f;
+    }
+    sampi_sort_part(&SAMPI_BY_LOGIT, d, n, n, 64);
+    for (size_t i = 0; i < n; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), (uint32_t)d[i].id, 4);
+        sampi_wire_put_float(sampi_parcel_entry(p, i) + 4, d[i].logit);
+    }
+    sampi_set_entries(p, n);
+}
+
+static void sampi_answer_sums(const sampi_shard_row *row, sampi_parcel *p)
+{
+    sampi_sums sums = { row->max, 0, 0, 0, 0 };
+    if (row->row.n) row->row.k->sums(row->row.x, row->row.n, 1.0f, row->max, INFINITY, true, &sums);
+    sampi_wire_put(p->fields, sums.n, 8);
+    sampi_wire_put(p->fields + 8, sums.z, 8);
+    sampi_wire_put(p->fields + 16, sums.s, 8);
+}
+
+static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
+{
+    double scale = sampi_sigma_scale((double)row->max - (double)row->least);
+    sampi_u128 squares = { 0, 0 };
+    uint64_t sum = 0;
+    for (size_t i = 0; i < row->row.n; i++) {
+        uint64_t x = sampi_sigma_x(row->max, row->row.x[i], scale);
+        sum += x;
+        squares = sampi_add128(squares, sampi_mul128(x, x));
+    }
+    sampi_wire_put(p->fields, row->row.n, 8);
+    sampi_wire_put(p->fields + 8, sum, 8);
+    sampi_wire_put(p->fields + 16, squares.hi, 8);
+    sampi_wire_put(p->fields + 24, squares.lo, 8);
+}
+
+static void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
+{
+    uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
+    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket;
+    const float *x = row->row.x;
+    for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
+        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+        row->row.k->weights(x + at, n, row->max, w);
+        for (size_t i = 0; i < n; i++) {
+            if (sampi_end_side(&row->end, x[at + i], &bucket) != 0) continue;
+            mass[bucket] += w[i];
+            count[bucket]++;
+        }
+    }
+    for (size_t i = 0; i < p->room; i++) {
+        sampi_wire_put(sampi_parcel_entry(p, i), mass[i], 8);
+        sampi_wire_put(sampi_parcel_entry(p, i) + 8, count[i], 4);
+    }
+    sampi_set_entries(p, p->room);
+}
+
+/* The bucket's values, the first ones in order, with how many tokens have each. */
+static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
+{
+    const sampi_end *end = &row->end;
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
+    size_t n = 0, runs = 0;
+    uint32_t bucket;
+    sampi_wire_put_float(p->fields, (float)end->order.max);
+    sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
+    for (size_t i = 0; i < row->row.n; i++) {
+        d[n].id = 0;
+        d[n].logit = row->row.x[i];
+        if (sampi_end_side(end, d[n].logit, &bucket) != 0) continue;
+        n += !end->is_after || sampi_before(&end->order, &end->after, &d[n]);
+    }
+    sampi_sort_part(&end->order, d, n, n, 64);
+    for (size_t i = 0; i < n && runs < p->room; runs++) {
+        size_t from = i;
+        while (i < n && d[i].logit == d[from].logit) i++;
+        sampi_wire_put(sampi_parcel_entry(p, runs), shard->first, 4);
+        sampi_wire_put_float(sampi_parcel_entry(p, runs) + 4, d[from].logit + 0.0f);
+        sampi_wire_put(sampi_parcel_entry(p, runs) + 8, i - from, 4);
+    }
+    sampi_set_entries(p, runs);
+}
+
+static float sampi_times(float l, float t) { return sampi_finite(l * (1.0f / t)); }
+
+/* Temperatures that nothing has to be known for. */
+static bool sampi_is_plain_temp(const sampi_sampler *s)
+{
+    if (s->kind != SAMPI_TEMP && s->kind != SAMPI_TEMP_EXT) return false;
+    return s->u.temp.t >= SAMPI_TEMP_MIN && !(s->u.temp.delta > 0.0f);
+}
+
+/* The logits that a member draws from: adaptive_p's are made for it, in the look's place. */
+static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s)
+{
+    float *l = shard->work.x, aim = sampi_adaptive_p_aim(s);
+    size_t n = row->row.n;
+    if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
+    row->row.k->probs(row->row.x, n, row->max, (double)row->sums.z, l);
+    for (size_t i = 0; i < n; i++) l[i] = sampi_adaptive_p_logit(l[i], aim);
+    return l;
+}
+
+/* Of the drawer's logits; with an end that is being looked for, of what is kept for sure, through the temperatures up
+   to the drawer. */
+static void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
+                              sampi_parcel *p)
+{
+    const sampi_kernels *k = row->row.k;
+    sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
+    const float *x = row->row.x;
+    uint64_t q = 0;
+    uint32_t bucket;
+    size_t n = row->row.n;
+    if (row->seeks) {
+        float *kept = shard->work.x;
+        n = 0;
+        for (size_t i = 0; i < row->row.n; i++)
+            if (sampi_end_side(&row->end, x[i], &bucket) < 0) kept[n++] = x[i];
+        for (int i = row->at + 1; i < row->drawer && n; i++) k->scale(kept, n, 1.0f / member[i]->u.temp.t, kept);
+        x = kept;
+    } else {
+        x = sampi_draw_logits(shard, row, member[row->at]);
+    }
+    if (n) {
+        k->envelope(x, n, 1.0f, row->draw_max, -FLT_MAX, shard->work.sum);
+        for (size_t i = 0; i < sampi_n_tiles(n); i++) q += shard->work.sum[i];
+        k->sums(x, n, 1.0f, row->draw_max, INFINITY, false, &sums);
+    }
+    sampi_wire_put(sampi_parcel_entry(p, 0), shard->first, 4);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 8, q, 8);
+    sampi_wire_put(sampi_parcel_entry(p, 0) + 16, sums.z, 8);
+    sampi_set_entries(p, 1);
+}
+
+/* Of the logits that adaptive_p draws from, or of what is kept for sure by an end that is being looked for. */
+static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                             sampi_parcel *p)
+{
+    const float *l = row->seeks ? row->row.x : sampi_draw_logits(shard, row, s);
+    float max = -INFINITY;
+    uint32_t bucket;
+    for (size_t i = 0; i < row->row.n; i++)
+        if (l[i] > max && (!row->seeks || sampi_end_side(&row->end, l[i], &bucket) < 0)) max = l[i];
+    sampi_wire_put_float(p->entries, max + 0.0f);
+    sampi_set_entries(p, 1);
+}
+
+/* The draw of sampi_draw, as far as its proposals fall on this slice. */
+static void sampi_answer_draw(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                              sampi_parcel *p)
+{
+    const float *l = sampi_draw_logits(shard, row, s), max = row->draw_max;
+    uint64_t before = 0, mine = 0, random[2], *tile = shard->work.sum;
+    sampi_wire_put(p->fields, UINT32_MAX, 4);
+    if (row->row.n == 0) return;
+    row->row.k->envelope(l, row->row.n, 1.0f, max, -FLT_MAX, tile);
+    for (size_t i = 0; i < sampi_n_tiles(row->row.n); i++) mine += tile[i];
+    for (size_t i = 0; i < row->n_seg; i++) before += row->seg[i].first < shard->first ? row->seg[i].q : 0;
+    for (uint32_t attempt = row->attempt; attempt < row->attempt + SAMPI_SHARD_TRIES; attempt++) {
+        sampi_random(s, attempt, random);
+        uint64_t left = sampi_mulhi(random[0], row->q), q;
+        size_t t = 0;
+        if (left < before || left - before >= mine) continue;
+        left -= before;
+        while (tile[t] <= left) left -= tile[t++];
+        size_t i = t * SAMPI_TILE;
+        while ((q = sampi_envelope(max, l[i])) <= left) left -= q, i++;
+        if (sampi_mulhi(random[1], q << 14) >= sampi_weight(max, l[i])) continue;
+        sampi_wire_put(p->fields, attempt, 4);
+        sampi_wire_put(p->fields + 4, (uint32_t)row->row.id[i], 4);
+        sampi_wire_put_float(p->fields + 8, row->row.x[i] + 0.0f);
+        return;
+    }
+}
+
+/* What reaches xtc's threshold, as a mass. */
+static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *s)
+{
+    return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
+}
+
+static void sampi_answer_reach(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+{
+    uint64_t mass = sampi_xtc_mass(row, s), n = 0;
+    samp_token_data last = { -1, 0.0f, 0.0f };
+    for (size_t i = 0; i < row->row.n; i++) {
+        samp_token_data d = { row->row.id[i], row->row.x[i], 0.0f };
+        if (sampi_weight(row->max, d.logit) < mass) continue;
+        if (n++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
+    }
+    sampi_wire_put(p->fields, n, 8);
+    sampi_wire_put(p->fields + 8, (uint32_t)last.id, 4);
+    sampi_wire_put_float(p->fields + 12, last.logit + 0.0f);
+}
+
+/* ---- what a merged answer tells ---- */
+
+static bool sampi_take_list(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    uint64_t behind = sampi_wire_get(p->fields, 8);
+    if (behind < p->n || behind > shard->n_vocab || (p->n < p->room && behind > p->n)) return false;
+    for (uint32_t i = 0; i < p->n; i++) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
+        if (d.id < 0 || (size_t)d.id >= shard->n_vocab) return false;
+        if (last && !sampi_before(&SAMPI_BY_LOGIT, last, &d)) return false;
+        if ((row->has & SAMPI_ASK_TOP) && d.logit > row->max) return false;
+        row->list[row->n_list++] = d;
+    }
+    row->rest = behind - p->n;
+    row->least = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
+    if (row->rest) {
+        float least = sampi_wire_float(p->fields + 8);
+        if (!sampi_is_number(least) || (row->n_list && least > row->least)) return false;
+        row->least = least;
+    }
+    if (row->n_list) row->max = row->list[0].logit;
+    row->has |= SAMPI_ASK_LIST | (row->n_list ? SAMPI_ASK_TOP : 0);
+    return true;
+}
+
+static bool sampi_take_sums(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->sums.max = row->max;
+    row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
+    row->sums.z = sampi_wire_get(p->fields + 8, 8);
+    row->sums.s = sampi_wire_get(p->fields + 16, 8);
+    row->has |= SAMPI_ASK_SUMS;
+    return row->sums.n >= 1 && row->sums.n <= shard->n_vocab && row->sums.z >= SAMPI_ONE;
+}
+
+static bool sampi_take_sigma(sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->sums.n = (size_t)sampi_wire_get(p->fields, 8);
+    row->sigma = sampi_wire_get(p->fields + 8, 8);
+    row->squares.hi = sampi_wire_get(p->fields + 16, 8);
+    row->squares.lo = sampi_wire_get(p->fields + 24, 8);
+    row->has |= SAMPI_ASK_SIGMA;
+    return row->sums.n >= 1;
+}
+
+static bool sampi_take_segs(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    row->q = row->z = 0;
+    row->n_seg = p->n;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const unsigned char *entry = sampi_parcel_entry(p, i);
+        row->seg[i].first = sampi_wire_u32(entry);
+        row->q += row->seg[i].q = sampi_wire_get(entry + 8, 8);
+        row->z += row->seg[i].z = sampi_wire_get(entry + 16, 8);
+    }
+    row->has |= SAMPI_ASK_SEGS;
+    return p->n == shard->n_ranks;
+}
+
+/* A token, at 4 bytes of id and 4 of logit. */
+static bool sampi_take_token(const samp_shard *shard, sampi_shard_row *row, const unsigned char *at)
+{
+    row->token.id = (samp_token)sampi_wire_u32(at);
+    row->token.logit = sampi_wire_float(at + 4);
+    return row->token.id >= 0 && (size_t)row->token.id < shard->n_vocab && sampi_is_number(row->token.logit) &&
+           row->token.logit <= row->max;
+}
+
+/* Note what a parcel says; false: no rank would. */
+static bool sampi_take_parcel(const samp_shard *shard, sampi_shard_row *row, const sampi_parcel *p)
+{
+    switch (p->kind) {
+        case SAMPI_PARCEL_TOP:
+            row->end.top = row->draw_max = sampi_wire_float(p->entries);
+            row->drawer = row->at;
+            return row->draw_max <= FLT_MAX && (row->seeks || row->draw_max >= -FLT_MAX);
+        case SAMPI_PARCEL_LIST: return sampi_take_list(shard, row, p);
+        case SAMPI_PARCEL_SUMS: return sampi_take_sums(shard, row, p);
+        case SAMPI_PARCEL_SIGMA: return sampi_take_sigma(row, p);
+        case SAMPI_PARCEL_HIST: row->hist = p; return true;
+        case SAMPI_PARCEL_RUNS:
+            row->runs = p;
+            for (uint32_t i = 0; i < p->n; i++)
+                if (sampi_entry_token(p, sampi_parcel_entry(p, i)).logit > row->max) return false;
+            return true;
+        case SAMPI_PARCEL_SEGS: return sampi_take_segs(shard, row, p);
+        case SAMPI_PARCEL_DRAW:
+            row->drawn = sampi_wire_u32(p->fields);
+            row->has |= SAMPI_ASK_DRAW;
+            return row->drawn == UINT32_MAX || sampi_take_token(shard, row, p->fields + 4);
+        case SAMPI_PARCEL_REACH:
+            row->reached = sampi_wire_get(p->fields, 8);
+            row->has |= SAMPI_ASK_REACH;
+            return sampi_take_token(shard, row, p->fields + 8);
+        case SAMPI_PARCEL_NONE:
+        case SAMPI_N_PARCELS: break;
+    }
+    return false;
+}
+
+/* ---- steps: one sampler on a row ---- */
+
+/* Ask for what is not known of these; false: all is. Sums are relative to the maximum, so that comes first. */
+static bool sampi_lacks(sampi_shard_row *row, unsigned facts)
+{
+    if (!(row->has & SAMPI_ASK_TOP)) facts = SAMPI_ASK_LIST;
+    row->ask = facts & ~row->has;
+    size_t most = row->n_list < SAMPI_SHARD_LIST ? SAMPI_SHARD_LIST - row->n_list : 0;
+    row->n_asked = row->room - row->n_list < most ? row->room - row->n_list : most;
+    return row->ask != 0;
+}
+
+/* The same for a sampler that may have to look for an end by logit: the first buckets come along. */
+static bool sampi_lacks_for_end(sampi_shard_row *row, unsigned facts)
+{
+    if (!sampi_lacks(row, facts)) return false;
+    if (row->has & SAMPI_ASK_TOP) {
+        row->ask |= SAMPI_ASK_HIST;
+        row->end.order = sampi_order_from(row->max, 0.0);
+        sampi_end_within(&row->end, SAMPI_SHARD_RANGE, SAMPI_SHARD_COARSE, false);
+    }
+    return true;
+}
+
+/* The first in order is enough. */
+static bool sampi_lacks_first(sampi_shard_row *row)
+{
+    if (row->n_list || !sampi_lacks(row, SAMPI_ASK_LIST)) return false;
+    row->n_asked = 1;
+    return true;
+}
+
+/* Ask for more of the list. */
+static int sampi_ask_more(sampi_shard_row *row)
+{
+    row->has &= ~(unsigned)SAMPI_ASK_LIST;
+    row->ask = SAMPI_ASK_LIST;
+    row->n_asked = row->room - row->n_list;
+    if (row->n_asked > SAMPI_SHARD_CHUNK) row->n_asked = SAMPI_SHARD_CHUNK;
+    return row->n_asked ? (int)SAMPI_STEP_WAITS : (int)SAMP_E_FORMAT;
+}
+
+static bool sampi_is_listed(const sampi_shard_row *row) { return (row->has & SAMPI_ASK_LIST) && row->rest == 0; }
+
+/* Only the first n of the list are left, and so the row is known. */
+static int sampi_keep_listed(sampi_shard_row *row, size_t n)
+{
+    row->n_list = n;
+    row->rest = 0;
+    row->has |= SAMPI_ASK_LIST;
+    return 0;
+}
+
+static void sampi_sort_list(sampi_shard_row *row)
+{
+    sampi_sort_part(&SAMPI_BY_LOGIT, row->list, row->n_list, row->n_list, 64);
+}
+
+/* Elements of the slice have been masked: away with them. */
+static void sampi_drop_masked(sampi_shard_row *row)
+{
+    if (row->row.n) sampi_gather(&row->row, -FLT_MAX);
+}
+
+/* A cut by a floor on logits has been made: what is listed is, but not all about it. */
+static void sampi_forget_sums(sampi_shard_row *row) { row->has &= SAMPI_ASK_TOP; }
+
+/* All logits by t. Where rounding makes ties, those with the list's last logit may not be the first of their kind. */
+static int sampi_shard_scale(sampi_shard_row *row, float t)
+{
+    if (!(t >= SAMPI_TEMP_MIN)) {
+        if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
+        return sampi_keep_listed(row, 1);
+    }
+    if (row->row.n) row->row.k->scale(row->row.x, row->row.n, 1.0f / t, row->work.x);
+    row->row.top = sampi_times(row->row.top, t);
+    for (size_t i = 0; i < row->n_list; i++) row->list[i].logit = sampi_times(row->list[i].logit, t);
+    for (float last = row->n_list ? row->list[row->n_list - 1].logit : 0.0f;
+         row->n_list && row->list[row->n_list - 1].logit == last;)
+        row->n_list--;
+    sampi_sort_list(row);
+    if (row->has & SAMPI_ASK_TOP) row->max = sampi_times(row->max, t);
+    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
+    return 0;
+}
+
+static int sampi_shard_temp(sampi_shard_row *row, const sampi_sampler *s)
+{
+    if (!(s->u.temp.delta > 0.0f)) return sampi_shard_scale(row, s->u.temp.t);
+    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    return row->sums.n > 1 ? sampi_shard_scale(row, sampi_temp_of(s, &row->sums)) : 0;
+}
+
+/* logit_bias, penalties, dry: nothing is known any more. */
+static int sampi_shard_patch(sampi_shard_row *row, sampi_sampler *s)
+{
+    if (row->row.n) (void)sampi_traits_of(s->kind)->fast(&row->row, s); /* an empty slice is no error */
+    row->has = 0;
+    row->n_list = 0;
+    return 0;
+}
+
+static int sampi_shard_sigma(sampi_shard_row *row, const sampi_sampler *s)
+{
+    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    double range = (double)row->max - (double)row->least, reach = 0.0;
+    if (range > 0.0 && sampi_lacks(row, SAMPI_ASK_SIGMA)) return SAMPI_STEP_WAITS;
+    if (range > 0.0)
+        reach = (double)s->u.sigma.n *
+                sampi_sigma_of(row->sums.n, row->sigma, row->squares, sampi_sigma_scale(range));
+    size_t n = 0;
+    while (n < row->n_list && !((double)row->max - (double)row->list[n].logit > reach)) n++;
+    if (n < row->n_list) return sampi_keep_listed(row, n);
+    for (size_t i = 0; i < row->row.n; i++)
+        if ((double)row->max - (double)row->row.x[i] > reach) row->work.x[i] = -INFINITY;
+    sampi_drop_masked(row);
+    sampi_forget_sums(row);
+    return 0;
+}
+
+/* ---- the end of a prefix, looked for ---- */
+
+/* If what follows the search draws, only temperatures between: which member, and from what maximum? That of typical's
+   tokens must be among the listed ones, and sure. */
+static bool sampi_draws_next(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    int i = row->at;
+    float max = row->max;
+    uint32_t bucket;
+    if (row->end.floor < INFINITY || row->end.is_after) return false;
+    if (row->end.order.mean > 0.0) {
+        size_t first = 0;
+        while (first < row->n_list && sampi_end_side(&row->end, row->list[first].logit, &bucket) > 0) first++;
+        if (first == row->n_list || sampi_end_side(&row->end, row->list[first].logit, &bucket) == 0) return false;
+        max = row->list[first].logit;
+    }
+    if (member[i]->kind != SAMPI_MIROSTAT) {
+        for (i++; i < n && sampi_is_plain_temp(member[i]); i++) max = sampi_times(max, member[i]->u.temp.t);
+        if (i + 1 != n) return false;
+        bool draws = member[i]->kind == SAMPI_ADAPTIVE_P && member[i]->u.adaptive.target < 0.0f;
+        if (!draws && member[i]->kind != SAMPI_DIST) return false;
+    }
+    row->drawer = i;
+    row->draw_max = max;
+    return true;
+}
+
+static int sampi_ask_runs(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    row->ask = SAMPI_ASK_RUNS;
+    if (sampi_draws_next(row, member, n))
+        row->ask |= SAMPI_ASK_SEGS;
+    else if (row->end.order.mean > 0.0 && !row->end.is_after)
+        row->ask |= SAMPI_ASK_TOP;
+    return SAMPI_STEP_WAITS;
+}
+
+/* How far candidates can be from the mean. */
+static double sampi_full_range(const sampi_shard_row *row, double mean)
+{
+    double range = (double)row->max - (double)row->least - mean;
+    return range > mean ? range : mean;
+}
+
+/* Count the candidates in buckets of [0, range]. If all are at 0, they are one run of each slice. */
+static int sampi_end_start(sampi_shard_row *row, sampi_sampler *const *member, int n, double range, uint32_t buckets,
+                           bool is_whole)
+{
+    sampi_end *end = &row->end;
+    sampi_end_within(end, range, buckets, is_whole);
+    row->ask = SAMPI_ASK_HIST;
+    if (range > 0.0) return SAMPI_STEP_WAITS;
+    end->population = row->n_list + row->rest;
+    end->path[end->level++] = 0;
+    return sampi_ask_runs(row, member, n);
+}
+
+/* One bucket of those that have been counted has the end. */
+static int sampi_end_narrow(sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end;
+    uint64_t mass = end->mass, count = end->count;
+    for (uint32_t i = 0; i < row->hist->n; i++) {
+        const unsigned char *entry = sampi_parcel_entry(row->hist, i);
+        uint64_t part = sampi_wire_get(entry, 8), tokens = sampi_wire_u32(entry + 8);
+        if (mass + part < end->want || count + tokens < end->min_keep) {
+            mass += part;
+            count += tokens;
+            continue;
+        }
+        double range = sampi_full_range(row, end->order.mean);
+        if (!end->is_whole && end->level == 0 && (i + 1 == row->hist->n || range * end->scale < 2.0))
+            return sampi_end_start(row, member, n, range, SAMPI_SHARD_FINE, true);
+        end->mass = mass;
+        end->count = count;
+        end->population = tokens;
+        end->path[end->level++] = i;
+        end->buckets[end->level] = SAMPI_SHARD_FINE;
+        row->ask = SAMPI_ASK_HIST;
+        uint64_t few = end->order.mean > 0.0 ? SAMPI_SHARD_CHUNK : SAMPI_SHARD_FEW;
+        return tokens > few && end->level < 2 ? (int)SAMPI_STEP_WAITS : sampi_ask_runs(row, member, n);
+    }
+    return SAMP_E_FORMAT;
+}
+
+/* So many tokens with a logit are kept, of the slice that begins there: they belong to what is drawn from. */
+static void sampi_add_to_seg(sampi_shard_row *row, sampi_sampler *const *member, uint32_t first, float l, uint64_t n)
+{
+    for (int i = row->at + 1; i < row->drawer; i++) l = sampi_times(l, member[i]->u.temp.t);
+    uint64_t q = n * sampi_envelope(row->draw_max, l), z = n * sampi_weight(row->draw_max, l);
+    row->q += q;
+    row->z += z;
+    for (size_t i = 0; i < row->n_seg; i++) {
+        if (row->seg[i].first != first) continue;
+        row->seg[i].q += q;
+        row->seg[i].z += z;
+        return;
+    }
+}
+
+/* The runs from `from` to `to`, all of one logit: up to `keep` of their tokens, in order of ids. */
+static void sampi_keep_runs(const samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member,
+                            uint32_t from, uint32_t to, uint64_t keep)
+{
+    row->end.mine = 0;
+    for (uint32_t i = from; i < to && keep; i++) {
+        const unsigned char *entry = sampi_parcel_entry(row->runs, i);
+        uint64_t n = sampi_wire_u32(entry + 8);
+        if (n > keep) n = keep;
+        keep -= n;
+        if (sampi_wire_u32(entry) == shard->first) row->end.mine = n;
+        if (row->has & SAMPI_ASK_SEGS)
+            sampi_add_to_seg(row, member, sampi_wire_u32(entry), sampi_wire_float(entry + 4), n);
+    }
+}
+
+/* How many of `n` tokens of one weight it takes. 0: they are too few. */
+static uint64_t sampi_end_takes(const sampi_end *end, uint64_t w, uint64_t n)
+{
+    uint64_t by_mass = 1, by_count = end->min_keep > end->count ? end->min_keep - end->count : 1;
+    if (end->want > end->mass) {
+        if (w == 0) return 0;
+        by_mass = (end->want - end->mass + w - 1) / w;
+    }
+    if (by_count > by_mass) by_mass = by_count;
+    return by_mass <= n ? by_mass : 0;
+}
+
+/* Look among the bucket's values. 0: the end is there. */
+static int sampi_end_in_runs(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_end *end = &row->end, before = *end;
+    const sampi_parcel *p = row->runs;
+    uint64_t tokens = 0;
+    for (uint32_t i = 0; i < p->n; i++) tokens += sampi_wire_u32(sampi_parcel_entry(p, i) + 8);
+    bool all = tokens == end->population;
+    for (uint32_t i = 0, to; i < p->n; i = to) {
+        samp_token_data d = sampi_entry_token(p, sampi_parcel_entry(p, i));
+        uint64_t count = 0;
+        for (to = i; to < p->n && sampi_wire_float(sampi_parcel_entry(p, to) + 4) == d.logit; to++)
+            count += sampi_wire_u32(sampi_parcel_entry(p, to) + 8);
+        if (to == p->n && !all) break; /* there may be more of it */
+        uint64_t w = sampi_weight(row->max, d.logit), takes = sampi_end_takes(end, w, count);
+        if (d.logit > end->top) end->top = d.logit;
+        end->last = d;
+        end->last.id = 0;
+        end->ties = takes;
+        sampi_keep_runs(shard, row, member, i, to, takes ? takes : count);
+        if (takes) return 0;
+        end->mass += w * count;
+        end->count += count;
+        end->population -= count;
+        end->after = end->last;
+        end->is_after = true;
+    }
+    row->has &= ~(unsigned)SAMPI_ASK_SEGS;
+    if (all || p->n < p->room || !end->is_after) return SAMP_E_FORMAT;
+    if (end->level == SAMPI_SHARD_LEVELS) return sampi_ask_runs(row, member, n);
+    *end = before; /* more closely */
+    row->ask = SAMPI_ASK_HIST;
+    return SAMPI_STEP_WAITS;
+}
+
+/* Keep the prefix, and what reaches the floor. */
+static void sampi_end_cut(sampi_shard_row *row)
+{
+    const sampi_end *end = &row->end;
+    uint64_t mine = end->mine, ties = end->ties;
+    size_t n = 0;
+    for (size_t i = 0; i < row->row.n; i++) {
+        float l = row->row.x[i];
+        if ((double)l >= end->floor || sampi_end_keeps(end, l)) continue;
+        if (l == end->last.logit && mine > 0)
+            mine--;
+        else
+            row->work.x[i] = -INFINITY;
+    }
+    sampi_drop_masked(row);
+    for (size_t i = 0; i < row->n_list; i++) {
+        float l = row->list[i].logit;
+        bool keep = (double)l >= end->floor || sampi_end_keeps(end, l);
+        if (!keep && l == end->last.logit && ties > 0) ties--, keep = true;
+        if (keep) row->list[n++] = row->list[i];
+    }
+    row->n_list = n;
+    row->has &= SAMPI_ASK_TOP | SAMPI_ASK_SEGS;
+    if (end->order.mean > 0.0) row->max = n ? row->list[0].logit : end->top;
+    row->seeks = false;
+}
+
+/* Keep the shortest prefix with that mass and so many tokens, and what reaches the floor (INFINITY: nothing more).
+   LIST is known. The slice is cut when it returns 0. */
+static int sampi_seek(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n, double mean,
+                      uint64_t want, uint64_t min_keep, double floor)
+{
+    sampi_end *end = &row->end;
+    if (!row->seeks) {
+        row->seeks = true;
+        end->want = want;
+        end->min_keep = min_keep > 1 ? min_keep : 1;
+        end->floor = floor;
+        if (!row->hist) {
+            double range = sampi_full_range(row, mean), near = SAMPI_SHARD_RANGE - mean;
+            if (near < mean) near = mean;
+            bool is_near = min_keep <= 1 && near < range;
+            uint32_t buckets = mean > 0.0 ? SAMPI_SHARD_SCORES : SAMPI_SHARD_COARSE;
+            end->order = sampi_order_from(row->max, mean);
+            return sampi_end_start(row, member, n, is_near ? near : range, buckets, !is_near);
+        }
+    }
+    if (row->hist) return sampi_end_narrow(row, member, n);
+    int status = row->runs ? sampi_end_in_runs(shard, row, member, n) : (int)SAMP_E_FORMAT;
+    if (status == 0) sampi_end_cut(row);
+    return status;
+}
+
+/* ---- steps: cuts, and who draws ---- */
+
+static int sampi_shard_top_k(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                             const sampi_sampler *s)
+{
+    size_t k = (size_t)s->u.top_k.k;
+    if (k <= row->n_list) return sampi_keep_listed(row, k);
+    if (k <= SAMPI_SHARD_LIST ? sampi_lacks(row, SAMPI_ASK_LIST) : sampi_lacks_for_end(row, SAMPI_ASK_LIST)) {
+        if (k - row->n_list < row->n_asked) row->n_asked = k - row->n_list;
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->n_list + row->rest <= k) return 0;
+    return sampi_seek(shard, row, member, n, 0.0, 0, k, INFINITY);
+}
+
+static int sampi_shard_top_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                             const sampi_sampler *s)
+{
+    samp_token_data_array list = { row->list, row->n_list, -1, true };
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
+    uint64_t want = sampi_mass_of(sampi_share(s->u.cut.p), row->sums.z);
+    list.size = row->n_list;
+    size_t keep = sampi_prefix_with_mass(&list, row->n_list, row->max, want, min_keep);
+    if (keep) return sampi_keep_listed(row, keep);
+    return sampi_seek(shard, row, member, n, 0.0, want, min_keep, INFINITY);
+}
+
+/* The listed tokens that typical keeps, in order; 0: others may be among them. Those that are not listed are farther
+   from the mean than the last listed one, if that lies below it. */
+static size_t sampi_typical_listed(samp_shard *shard, sampi_shard_row *row, const sampi_order *order, uint64_t want,
+                                   size_t min_keep)
+{
+    samp_token_data *d = (samp_token_data *)(void *)shard->work.w, last = row->list[row->n_list - 1];
+    if (order->max - (double)last.logit - order->mean < 0.0) return 0;
+    memcpy(d, row->list, row->n_list * sizeof *d);
+    sampi_sort_part(order, d, row->n_list, row->n_list, 64);
+    samp_token_data_array sorted = { d, row->n_list, -1, false };
+    size_t keep = sampi_prefix_with_mass(&sorted, row->n_list, row->max, want, min_keep);
+    if (keep == 0 || !(order->score(order, &d[keep - 1]) < order->score(order, &last))) return 0;
+    memcpy(row->list, d, keep * sizeof *d);
+    row->n_list = keep;
+    sampi_sort_list(row);
+    return keep;
+}
+
+static int sampi_shard_typical(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                               const sampi_sampler *s)
+{
+    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    size_t min_keep = s->u.cut.min_keep < row->sums.n ? s->u.cut.min_keep : row->sums.n;
+    uint64_t want = sampi_mulhi(sampi_share(s->u.cut.p), row->sums.z) + 1;
+    double mean = (double)row->sums.s / (double)row->sums.z;
+    const sampi_order order = sampi_order_from(row->max, mean);
+    size_t keep = row->seeks ? 0 : sampi_typical_listed(shard, row, &order, want, min_keep);
+    if (keep) return sampi_keep_listed(row, keep);
+    return sampi_seek(shard, row, member, n, mean, want, min_keep, INFINITY);
+}
+
+/* Keep what reaches the floor, but min_keep tokens at least. LIST is known. */
+static int sampi_shard_floor(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                             double floor, size_t min_keep)
+{
+    size_t keep = 0;
+    if (min_keep > row->n_list + row->rest) min_keep = row->n_list + (size_t)row->rest;
+    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
+    if (min_keep <= row->n_list && keep < row->n_list)
+        return sampi_keep_listed(row, keep > min_keep ? keep : min_keep ? min_keep : 1);
+    if (min_keep > row->n_list) return sampi_seek(shard, row, member, n, 0.0, 0, min_keep, floor);
+    if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
+    sampi_forget_sums(row);
+    return 0;
+}
+
+static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                             const sampi_sampler *s)
+{
+    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    double floor = (double)row->max + sampi_ln(s->u.cut.p);
+    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+}
+
+static int sampi_shard_top_a(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                             const sampi_sampler *s)
+{
+    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), row->max, (double)row->sums.z);
+    return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
+}
+
+/* What reaches the threshold begins the order. Where it may go on behind the list, it is counted. */
+static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
+{
+    uint64_t random[2];
+    sampi_random(s, 0, random);
+    if (s->u.xtc.p < 1.0f && random[0] >= sampi_share(s->u.xtc.p)) return 0;
+    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    uint64_t mass = sampi_xtc_mass(row, s), reached = 0;
+    while (reached < row->n_list && sampi_weight(row->max, row->list[reached].logit) >= mass) reached++;
+    samp_token_data last = row->list[reached ? reached - 1 : 0];
+    size_t listed = reached ? (size_t)reached - 1 : 0;
+    if (reached == row->n_list) {
+        if (sampi_lacks(row, SAMPI_ASK_REACH)) return SAMPI_STEP_WAITS;
+        if (row->reached < reached) return SAMP_E_FORMAT;
+        reached = row->reached;
+        last = row->token;
+        listed = row->n_list;
+    }
+    row->has &= ~(unsigned)SAMPI_ASK_REACH;
+    if (reached < 2 || row->sums.n - (reached - 1) < s->u.xtc.min_keep) return 0;
+    for (size_t i = 0; i < row->row.n; i++)
+        if (row->row.id[i] != last.id && sampi_weight(row->max, row->row.x[i]) >= mass) row->work.x[i] = -INFINITY;
+    sampi_drop_masked(row);
+    memmove(row->list, row->list + listed, (row->n_list - listed) * sizeof *row->list);
+    row->n_list -= listed;
+    row->max = last.logit;
+    sampi_forget_sums(row);
+    return 0;
+}
+
+static double sampi_id_score(const sampi_order *order, const samp_token_data *d)
+{
+    (void)order;
+    return (double)d->id;
+}
+
+/* The fast path's cut of a head, on what is listed; false: more must be. */
+static bool sampi_tail_listed(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+{
+    const sampi_order by_id = { sampi_id_score, 0.0, 0.0 };
+    sampi_row look = row->row;
+    if (row->n_list > SAMPI_SHARD_TAIL) return false;
+    sampi_sort_part(&by_id, row->list, row->n_list, row->n_list, 64);
+    for (size_t i = 0; i < row->n_list; i++) {
+        shard->work.x[i] = row->list[i].logit;
+        shard->work.id[i] = row->list[i].id;
+    }
+    look.k = sampi_use();
+    look.work = &shard->work;
+    sampi_set_tokens(&look, shard->work.x, shard->work.id, row->n_list);
+    look.top = row->max;
+    bool cut = sampi_tail_cut(&look, s, row->max, (size_t)row->rest);
+    if (cut) row->n_list = look.n;
+    for (size_t i = 0; i < row->n_list && cut; i++) {
+        row->list[i].id = look.id[i];
+        row->list[i].logit = look.x[i];
+    }
+    sampi_sort_list(row);
+    return cut;
+}
+
+static int sampi_shard_tail_free(samp_shard *shard, sampi_shard_row *row, const sampi_sampler *s)
+{
+    if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    return sampi_tail_listed(shard, row, s) ? sampi_keep_listed(row, row->n_list) : sampi_ask_more(row);
+}
+
+/* ---- draws ---- */
+
+/* Draw from the logits of the member at work. 0: row->token is there. */
+static int sampi_shard_draw(sampi_shard_row *row, float max)
+{
+    if (!(row->has & SAMPI_ASK_SEGS) || row->drawer != row->at) {
+        row->drawer = row->at;
+        row->draw_max = max;
+        row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
+        row->attempt = 0;
+        row->ask = SAMPI_ASK_SEGS;
+        return SAMPI_STEP_WAITS;
+    }
+    if (row->q == 0) return SAMP_E_FORMAT;
+    if ((row->has & SAMPI_ASK_DRAW) && row->drawn != UINT32_MAX) {
+        row->has &= ~(unsigned)(SAMPI_ASK_SEGS | SAMPI_ASK_DRAW);
+        return 0;
+    }
+    row->attempt = row->has & SAMPI_ASK_DRAW ? row->attempt + SAMPI_SHARD_TRIES : 0;
+    row->has &= ~(unsigned)SAMPI_ASK_DRAW;
+    row->ask = SAMPI_ASK_DRAW;
+    return SAMPI_STEP_WAITS;
+}
+
+/* The token of the last member: accepted, it is the row's. */
+static int sampi_shard_accept(sampi_shard_row *row, int n)
+{
+    if (row->at + 1 < n) return 0;
+    int status = samp_accept(&row->s->base, row->token.id);
+    return status ? status : (int)SAMPI_STEP_ENDS;
+}
+
+static int sampi_shard_dist(sampi_shard_row *row, int n)
+{
+    if (row->at + 1 < n) return 0; /* another one draws, from the same */
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    int status = sampi_shard_draw(row, row->max);
+    return status ? status : sampi_shard_accept(row, n);
+}
+
+/* Logits by p, which is a float of Z; their maximum is asked for. */
+static int sampi_shard_adaptive_p(samp_shard *shard, sampi_shard_row *row, sampi_sampler *s, int n)
+{
+    if (s->u.adaptive.target < 0.0f) return sampi_shard_dist(row, n);
+    if (sampi_lacks(row, SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    if (row->drawer != row->at) {
+        row->ask = SAMPI_ASK_TOP;
+        return SAMPI_STEP_WAITS;
+    }
+    int status = sampi_shard_draw(row, row->draw_max);
+    if (status) return status;
+    s->now.pending = row->token.id;
+    s->now.pending_p = (float)(sampi_exp(row->max, row->token.logit) / (double)row->sums.z);
+    const float *l = sampi_draw_logits(shard, row, s);
+    if (row->row.n) memcpy(row->work.x, l, row->row.n * sizeof *l);
+    row->n_list = 0;
+    row->has = 0;
+    return sampi_shard_accept(row, n);
+}
+
+/* The end of both versions, behind their cuts. Where few are left the array's selection goes on. */
+static int sampi_shard_mirostat_draw(sampi_shard_row *row, sampi_sampler *s, int n)
+{
+    row->drawing = true;
+    if (sampi_is_listed(row)) return SAMPI_STEP_LISTED;
+    if (!(row->has & SAMPI_ASK_TOP) && sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    int status = sampi_shard_draw(row, row->max);
+    if (status) return status;
+    sampi_mirostat_follow(s, (double)row->max - (double)row->token.logit, row->z);
+    return sampi_shard_accept(row, n);
+}
+
+static int sampi_shard_mirostat(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                                sampi_sampler *s)
+{
+    size_t m = (size_t)s->u.mirostat.m;
+    if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
+    if (sampi_lacks_for_end(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+    if (row->n_list < m && row->rest) return sampi_ask_more(row);
+    sampi_zipf zipf = { 0.0, 0.0 };
+    for (size_t i = 0; i + 1 < m && i + 1 < row->n_list; i++)
+        sampi_zipf_add(&zipf, i, row->list[i].logit, row->list[i + 1].logit);
+    size_t keep = sampi_zipf_keep(&zipf, s, row->n_list + (size_t)row->rest);
+    if (keep <= row->n_list) {
+        (void)sampi_keep_listed(row, keep);
+    } else if (keep < row->n_list + row->rest) {
+        int status = sampi_seek(shard, row, member, n, 0.0, 0, keep, INFINITY);
+        if (status) return status;
+    }
+    return sampi_shard_mirostat_draw(row, s, n);
+}
+
+static int sampi_shard_mirostat_v2(sampi_shard_row *row, sampi_sampler *s, int n)
+{
+    if (row->drawing) return sampi_shard_mirostat_draw(row, s, n);
+    if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
+    double floor = sampi_mirostat_floor(s, row->max, (double)row->sums.z);
+    size_t keep = 0;
+    while (keep < row->n_list && (double)row->list[keep].logit >= floor) keep++;
+    if (keep < row->n_list) {
+        (void)sampi_keep_listed(row, keep ? keep : 1);
+    } else {
+        if (row->row.n) sampi_gather(&row->row, sampi_float_up(floor));
+        sampi_forget_sums(row);
+    }
+    return sampi_shard_mirostat_draw(row, s, n);
+}
+
+/* ---- a row's way through its chain ---- */
+
+/* The members that are on, but for softmax, which changes nothing but at the end, and a grammar that is in the mask.
+   -1: not to be done here. */
+static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
+{
+    int all = sampi_members(s, member, 0), n = 0;
+    const sampi_sampler *done = sampi_first_grammar(s);
+    sampi_sampler *last = NULL;
+    for (int i = 0; i < all; i++) {
+        if (member[i]->rng == SAMP_RNG_MT19937) return -1;
+        if (member[i]->off || member[i] == done) continue;
+        if (sampi_is_custom(member[i])) return -1;
+        last = member[i];
+        if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
+    }
+    if (n > 0 && last != member[n - 1]) member[n++] = last; /* behind it nothing is selected */
+    return all < 0 ? -1 : n;
+}
+
+static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    sampi_sampler *s = member[row->at];
+    s->at_position = row->s->position;
+    s->at_ordinal = row->ordinal[s->kind];
+    switch (s->kind) {
+        case SAMPI_LOGIT_BIAS:
+        case SAMPI_PENALTIES:
+        case SAMPI_DRY: return sampi_shard_patch(row, s);
+        case SAMPI_TOP_N_SIGMA: return sampi_shard_sigma(row, s);
+        case SAMPI_TOP_K: return sampi_shard_top_k(shard, row, member, n, s);
+        case SAMPI_TAIL_FREE: return sampi_shard_tail_free(shard, row, s);
+        case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
+        case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
+        case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
+        case SAMPI_TOP_A: return sampi_shard_top_a(shard, row, member, n, s);
+        case SAMPI_XTC: return sampi_shard_xtc(row, s);
+        case SAMPI_INFILL:
+            if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
+            return sampi_ask_more(row);
+        case SAMPI_TEMP:
+        case SAMPI_TEMP_EXT: return sampi_shard_temp(row, s);
+        case SAMPI_GREEDY:
+            if (row->at + 1 < n) return 0;
+            if (sampi_lacks_first(row)) return SAMPI_STEP_WAITS;
+            (void)sampi_keep_listed(row, 1);
+            return SAMPI_STEP_LISTED;
+        case SAMPI_DIST: return sampi_shard_dist(row, n);
+        case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
+        case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
+        case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
+        case SAMPI_SOFTMAX: return 0;
+        case SAMPI_CHAIN:
+        case SAMPI_CUSTOM:
+        case SAMPI_N_KINDS: break;
+    }
+    return SAMP_E_UNSUPPORTED;
+}
+
+/* All candidates are listed: the rest is the array's. */
+static int sampi_shard_finish(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n)
+{
+    samp_token_data_array cur = { row->list, row->n_list, -1, true };
+    sampi_job job;
+    memset(&job, 0, sizeof job);
+    job.s = row->s;
+    job.work = &shard->work;
+    job.n = shard->n_vocab;
+    job.accept = true;
+    if (row->n_list == 0) return SAMP_E_EMPTY;
+    if (row->drawing) { /* mirostat has cut */
+        row->ordinal[member[row->at]->kind]++;
+        (void)sampi_mirostat_select(member[row->at++], &cur);
+    }
+    return sampi_finish_by_steps(&job, member, row->at, n, &cur, row->ordinal, &row->token.id);
+}
+
+/* The row has a token, or a status. */
+static void sampi_shard_close(samp_shard *shard, sampi_shard_row *row, int status)
+{
+    row->open = false;
+    row->ask = 0;
+    shard->out[row - shard->row] = status ? status : row->token.id;
+    if (sampi_end_draw(row->s, status) == SAMP_OK) row->s->perf.n_sample++;
+}
+
+/* Go on, until an answer is needed. */
+static void sampi_shard_advance(samp_shard *shard, sampi_shard_row *row)
+{
+    sampi_sampler *member[SAMPI_PLAN];
+    int n = sampi_shard_members(row->s, member), status = n < 0 ? (int)SAMP_E_UNSUPPORTED : 0;
+    row->ask = 0;
+    while (status == 0 || status == SAMPI_STEP_LISTED) {
+        if (row->at == n) {
+            status = SAMP_E_UNSUPPORTED; /* none has selected */
+            break;
+        }
+        if (sampi_is_listed(row)) {
+            status = sampi_shard_finish(shard, row, member, n);
+            if (status == 0) status = SAMPI_STEP_ENDS;
+            break;
+        }
+        status = sampi_shard_step(shard, row, member, n);
+        if (status) continue;
+        row->ordinal[member[row->at++]->kind]++;
+        row->drawing = row->seeks = false;
+    }
+    row->hist = row->runs = NULL;
+    if (status == SAMPI_STEP_WAITS && ++row->rounds > 64 + shard->n_vocab / 512) status = SAMP_E_FORMAT;
+    if (status != SAMPI_STEP_WAITS) sampi_shard_close(shard, row, status == SAMPI_STEP_ENDS ? 0 : status);
+}
+
+/* ---- memory ---- */
+
+/* Does a chain have a sampler that may want all tokens listed? */
+static bool sampi_wants_all(const sampi_sampler *s)
+{
+    for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++)
+        if (sampi_wants_all(s->u.chain.item[i])) return true;
+    if (s->off) return false;
+    return s->kind == SAMPI_TAIL_FREE || s->kind == SAMPI_INFILL ||
+           (s->kind == SAMPI_MIROSTAT && s->u.mirostat.m > SAMPI_SHARD_LIST);
+}
+
+/* The most that one row says in a round. */
+static size_t sampi_shard_most(const samp_shard *shard)
+{
+    size_t runs = sampi_parcel_size(SAMPI_PARCEL_RUNS, SAMPI_SHARD_CHUNK);
+    return runs + sampi_parcel_size(SAMPI_PARCEL_SEGS, shard->n_ranks) + sampi_parcel_size(SAMPI_PARCEL_SUMS, 0);
+}
+
+/* Room for so many rows, n_all of them with lists of all tokens. What was there is lost. */
+static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, bool gathers)
+{
+    size_t size = 0, n = shard->length, look = n > SAMPI_SHARD_TAIL ? n : (size_t)SAMPI_SHARD_TAIL;
+    if (rows <= shard->rows && n_all <= shard->n_all && (!gathers || shard->gathered)) return SAMP_OK;
+    if (rows < shard->rows) rows = shard->rows;
+    if (n_all < shard->n_all) n_all = shard->n_all;
+    size_t most = SAMPI_SHARD_HEAD + rows * sampi_shard_most(shard);
+    size_t records = sampi_lay(&size, rows * sizeof(sampi_shard_row));
+    size_t slices = size, slice = ((n + 48) * sizeof(float) + 63) & ~(size_t)63;
+    (void)sampi_lay(&size, 2 * rows * slice);
+    size_t segs = sampi_lay(&size, rows * shard->n_ranks * sizeof(sampi_seg));
+    size_t lists = sampi_lay(&size, rows * SAMPI_SHARD_LIST * sizeof(samp_token_data));
+    size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
+    size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
+    size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
+    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(look) + 64) * sizeof(float));
+    size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
+    size_t message = sampi_lay(&size, most), gathered = sampi_lay(&size, gathers ? most * shard->n_ranks : 0);
+    char *block = (char *)SAMP_MALLOC(size + 64), *base;
+    if (!block) return SAMP_E_NOMEM;
+    SAMP_FREE(shard->work.block);
+    memset(&shard->work, 0, sizeof shard->work);
+    base = block + (64 - (uintptr_t)block % 64) % 64;
+    shard->work.block = block;
+    shard->work.w = (uint64_t *)(void *)(base + w);
+    shard->work.candidate = (samp_token_data *)(void *)(base + w);
+    shard->work.x = (float *)(void *)(base + x);
+    shard->work.id = (int32_t *)(void *)(base + id);
+    shard->work.scratch = shard->work.line = (float *)(void *)(base + scratch);
+    shard->work.sum = (uint64_t *)(void *)(base + sum);
+    shard->message = (unsigned char *)(base + message);
+    shard->gathered = gathers ? (unsigned char *)(base + gathered) : NULL;
+    shard->row = (sampi_shard_row *)(void *)(base + records);
+    shard->list = (samp_token_data *)(void *)(base + lists);
+    shard->all = (samp_token_data *)(void *)(base + all);
+    shard->rows = rows;
+    shard->n_all = n_all;
+    for (size_t r = 0; r < rows; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        memset(row, 0, sizeof *row);
+        row->work = shard->work;
+        row->work.x = (float *)(void *)(base + slices + 2 * r * slice);
+        row->work.id = (int32_t *)(void *)(base + slices + (2 * r + 1) * slice);
+        row->seg = (sampi_seg *)(void *)(base + segs) + r * shard->n_ranks;
+    }
+    return SAMP_OK;
+}
+
+/* ---- a batch ---- */
+
+SAMP_API samp_shard *samp_shard_init(size_t n_vocab, size_t first, size_t length, uint32_t n_ranks, int *status)
+{
+    samp_shard *shard = NULL;
+    bool good = n_vocab >= 1 && n_vocab <= SAMP_MAX_VOCAB && first <= n_vocab && length <= n_vocab - first &&
+                n_ranks >= 1 && n_ranks <= SAMPI_SHARD_RANKS;
+    size_t firsts = good ? n_ranks * sizeof shard->start : 0;
+    shard = good ? (samp_shard *)SAMP_MALLOC(sizeof *shard + firsts) : NULL;
+    if (status) *status = !good ? SAMP_E_RANGE : shard ? SAMP_OK : SAMP_E_NOMEM;
+    if (!shard) return NULL;
+    memset(shard, 0, sizeof *shard);
+    shard->n_vocab = n_vocab;
+    shard->first = first;
+    shard->length = length;
+    shard->n_ranks = n_ranks;
+    shard->firsts = (unsigned char *)(shard + 1);
+    return shard;
+}
+
+SAMP_API void samp_shard_drop(samp_shard *shard, int status)
+{
+    if (!shard || !shard->is_sampling) return;
+    shard->is_sampling = false;
+    shard->size = 0;
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        if (r < shard->rows && shard->row[r].open) sampi_shard_close(shard, &shard->row[r], status);
+        if (shard->out && shard->round <= 1) shard->out[r] = status;
+    }
+}
+
+SAMP_API void samp_shard_free(samp_shard *shard)
+{
+    if (!shard) return;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    SAMP_FREE(shard->work.block);
+    SAMP_FREE(shard);
+}
+
+/* What is wrong with this rank's call. An empty slice has no data to be checked. */
+static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice,
+                             const samp_token *out)
+{
+    if (!slice || (slice->n_rows && (!rows || !out))) return SAMP_E_NULL;
+    if (slice->n_rows == 0) return SAMP_OK;
+    samp_logits check = *slice;
+    if (check.n_vocab != shard->length) return SAMP_E_RANGE;
+    if (check.logprobs) return SAMP_E_UNSUPPORTED;
+    if (check.n_vocab == 0) check.n_vocab = 1, check.stride = 0, check.data = shard, check.mask = NULL;
+    return sampi_check_batch(rows, &check);
+}
+
+/* The slice of a row as given, of which the grammar masks some tokens. Returns its maximum, NaN or infinity. */
+static float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice, size_t r,
+                               const uint32_t *grammar)
+{
+    const sampi_kernels *k = sampi_use();
+    size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
+    float *x = row->work.x, max;
+    memset(&row->row, 0, sizeof row->row);
+    row->row.k = k;
+    row->row.work = &row->work;
+    row->row.perf = &row->s->perf;
+    row->row.top = -INFINITY;
+    sampi_set_tokens(&row->row, x, row->work.id, n);
+    if (n == 0) return -INFINITY;
+    const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
+    (void)k->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0, n, x);
+    for (size_t i = 0; i < n; i++) {
+        size_t id = shard->first + i;
+        row->work.id[i] = (int32_t)id;
+        x[i] = grammar && !(grammar[id / 32] >> id % 32 & 1u) ? -INFINITY : x[i] + 0.0f;
+    }
+    max = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
+    row->row.top = max;
+    if (max <= FLT_MAX) sampi_drop_masked(row);
+    return max;
+}
+
+/* Begin a row: what is wrong with it here, or its slice; then what needs no answer is done. */
+static int sampi_shard_open(samp_shard *shard, sampi_shard_row *row, samp_sampler *sampler, const samp_logits *slice,
+                            size_t r)
+{
+    sampi_sampler *member[SAMPI_PLAN], *s = (sampi_sampler *)sampler;
+    int status = s ? samp_status(sampler, NULL) : SAMP_E_NULL;
+    sampi_job job;
+    if (!status && slice->row_index && slice->row_index[r] < 0) status = SAMP_E_RANGE;
+    if (status) return status;
+    memset(&job, 0, sizeof job);
+    job.s = row->s = s;
+    job.n = shard->n_vocab;
+    sampi_moves(s);
+#ifdef SAMPLING_GRAMMAR_DECLARED
+    if ((status = sampi_grammar_job(&job))) return status;
+#endif
+    float max = sampi_fetch_slice(shard, row, slice, r, job.mask);
+    if (!(max <= FLT_MAX)) return SAMP_E_NAN;
+    sampi_save_state(s);
+    row->open = true;
+    int n = sampi_shard_members(s, member);
+    while (row->at + 1 < n && (sampi_is_plain_temp(member[row->at]) ||
+                               (sampi_traits_of(member[row->at]->kind)->flags & SAMPI_PATCHES))) {
+        (void)sampi_shard_step(shard, row, member, n);
+        row->ordinal[member[row->at++]->kind]++;
+    }
+    return SAMP_OK;
+}
+
+/* h of a boundary between slices: a sum of h(first) - h(end) over slices that make up the vocabulary leaves
+   h(0) - h(n). Others leave it with a chance of 2^-64. */
+static uint64_t sampi_boundary(uint64_t at)
+{
+    uint64_t hash = SAMPI_SHARD_MAGIC;
+    sampi_mix(&hash, at);
+    return hash;
+}
+
+/* Everything about the message but its parcels. `same` is what ranks must agree on. */
+static void sampi_shard_head(const samp_shard *shard, unsigned char *at, uint64_t same, uint32_t n_parcels,
+                             int status)
+{
+    uint64_t shape = SAMPI_SHARD_FORMAT;
+    sampi_mix(&shape, shard->n_vocab);
+    sampi_mix(&shape, shard->batch);
+    sampi_mix(&shape, shard->n_ranks);
+    sampi_wire_put(at, SAMPI_SHARD_MAGIC, 4);
+    sampi_wire_put(at + SAMPI_AT_FORMAT, SAMPI_SHARD_FORMAT, 4);
+    sampi_wire_put(at + SAMPI_AT_ROUND, shard->round, 4);
+    sampi_wire_put(at + SAMPI_AT_STATUS, (uint32_t)status, 4);
+    for (int i = 0; i < 16; i += 8) {
+        sampi_wire_put(at + SAMPI_AT_SAME + i, same, 8);
+        sampi_wire_put(at + SAMPI_AT_SHAPE + i, shape, 8);
+    }
+    sampi_wire_put(at + SAMPI_AT_SLICES, sampi_boundary(shard->first) - sampi_boundary(shard->first + shard->length),
+                   8);
+    sampi_wire_put(at + SAMPI_AT_RANKS, 1, 4);
+    sampi_wire_put(at + SAMPI_AT_PARCELS, n_parcels, 4);
+}
+
+/* A row's entry in the first message: its maximum, or a NaN with its status. */
+static void sampi_put_top(unsigned char *entry, const sampi_shard_row *row, int status)
+{
+    float max = row->row.n ? row->row.top + 0.0f : -INFINITY;
+    if (status)
+        sampi_wire_put(entry, 0x7FC00000u | (uint32_t)-status, 4);
+    else
+        sampi_wire_put_float(entry, max);
+}
+
+/* The first message of rows from .. from + n of a batch; status: what is wrong with the call. gathers: messages come
+   from all ranks side by side. */
+static void sampi_shard_start(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out,
+                              size_t from, size_t n, bool gathers, int status)
+{
+    uint64_t same = SAMP_VERSION;
+    size_t n_all = 0, all = 0;
+    shard->round = 1;
+    shard->n_rows = n;
+    shard->batch = slice ? slice->n_rows : 0;
+    shard->out = out ? out + from : NULL;
+    rows = rows ? rows + from : NULL;
+    shard->is_sampling = true;
+    for (size_t r = 0; r < n && !status; r++) n_all += rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
+    if (!status) status = sampi_shard_reserve(shard, n, n_all, gathers);
+    for (size_t r = 0; r < shard->rows; r++) shard->row[r].open = false;
+    memset(shard->start, 0, sizeof shard->start);
+    sampi_parcel top = sampi_new_parcel(shard->start + SAMPI_SHARD_HEAD, SAMPI_PARCEL_TOP, 0, SAMPI_SHARD_ROWS);
+    sampi_set_entries(&top, SAMPI_SHARD_ROWS);
+    for (size_t r = 0; r < n && !status; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        sampi_work work = row->work;
+        sampi_seg *seg = row->seg;
+        memset(row, 0, sizeof *row);
+        row->work = work;
+        row->seg = seg;
+        row->drawer = -1;
+        bool wants_all = rows[r] && sampi_wants_all((const sampi_sampler *)rows[r]);
+        row->list = wants_all ? shard->all + shard->n_vocab * all++ : shard->list + SAMPI_SHARD_LIST * r;
+        row->room = wants_all ? shard->n_vocab : (size_t)SAMPI_SHARD_LIST;
+        int row_status = sampi_shard_open(shard, row, rows[r], slice, from + r);
+        sampi_put_top(sampi_parcel_entry(&top, r), row, row_status);
+        if (!rows[r]) continue;
+        sampi_settings((const sampi_sampler *)rows[r], &same);
+        sampi_mix(&same, samp_get_position(rows[r]));
+    }
+    sampi_shard_head(shard, shard->start, same, 1, status);
+}
+
+SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, const samp_logits *slice, samp_token *out)
+{
+    if (!shard) return SAMP_E_NULL;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    int status = sampi_check_slice(shard, rows, slice, out);
+    size_t n = slice ? slice->n_rows : 0;
+    if (!status && n > SAMPI_SHARD_ROWS) status = SAMP_E_RANGE;
+    sampi_shard_start(shard, rows, slice, out, 0, n > SAMPI_SHARD_ROWS ? 0 : n, false, status);
+    return SAMP_OK;
+}
+
+/* How many entries a parcel has room for. */
+static size_t sampi_parcel_room(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel_kind kind)
+{
+    if (kind == SAMPI_PARCEL_TOP) return 1;
+    if (kind == SAMPI_PARCEL_LIST) return row->n_asked;
+    if (kind == SAMPI_PARCEL_HIST) return row->end.buckets[row->end.level];
+    if (kind == SAMPI_PARCEL_SEGS) return shard->n_ranks;
+    if (kind != SAMPI_PARCEL_RUNS) return 0;
+    if (row->end.scale == 0.0) return shard->n_ranks;
+    return row->end.population < SAMPI_SHARD_CHUNK ? (size_t)row->end.population : (size_t)SAMPI_SHARD_CHUNK;
+}
+
+static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, sampi_parcel *p)
+{
+    const sampi_sampler *s = member[row->at];
+    switch (p->kind) {
+        case SAMPI_PARCEL_TOP: sampi_answer_top(shard, row, s, p); break;
+        case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, p); break;
+        case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
+        case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
+        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
+        case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
+        case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
+        case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
+        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, s, p); break;
+        case SAMPI_PARCEL_NONE:
+        case SAMPI_N_PARCELS: break;
+    }
+}
+
+SAMP_API void *samp_shard_message(samp_shard *shard, size_t *n)
+{
+    sampi_sampler *member[SAMPI_PLAN];
+    uint64_t same = SAMP_VERSION;
+    uint32_t n_parcels = 0;
+    size_t size = SAMPI_SHARD_HEAD;
+    if (n) *n = 0;
+    if (!shard || !n || !shard->is_sampling) return NULL;
+    if (shard->round == 1) {
+        *n = shard->size = sizeof shard->start;
+        return shard->start;
+    }
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        if (!row->ask) continue;
+        (void)sampi_shard_members(row->s, member);
+        sampi_mix(&same, r);
+        for (int kind = 1; kind < SAMPI_N_PARCELS; kind++) {
+            if (!(row->ask >> kind & 1)) continue;
+            size_t room = sampi_parcel_room(shard, row, (sampi_parcel_kind)kind);
+            size_t bytes = sampi_parcel_size((sampi_parcel_kind)kind, room);
+            memset(shard->message + size, 0, bytes);
+            sampi_parcel p = sampi_new_parcel(shard->message + size, (sampi_parcel_kind)kind, r, room);
+            sampi_answer(shard, row, member, &p);
+            sampi_mix(&same, (uint64_t)kind << 32 | room);
+            size += bytes;
+            n_parcels++;
+        }
+    }
+    if (n_parcels == 0) {
+        shard->is_sampling = false;
+        return NULL;
+    }
+    memset(shard->message, 0, SAMPI_SHARD_HEAD);
+    sampi_shard_head(shard, shard->message, same, n_parcels, SAMP_OK);
+    *n = shard->size = size;
+    return shard->message;
+}
+
+/* What a merged message's head says. */
+static int sampi_take_head(const samp_shard *shard, unsigned char *at, size_t n)
+{
+    if (!sampi_message_is_good(at, n)) return sampi_worse(SAMP_E_FORMAT, sampi_status_of_bytes(at, n));
+    if (sampi_wire_u32(at + SAMPI_AT_ROUND) != shard->round) return SAMP_E_FORMAT;
+    if (memcmp(at + SAMPI_AT_SHAPE, at + SAMPI_AT_SHAPE + 8, 8) != 0) return SAMP_E_RANGE;
+    if (sampi_wire_u32(at + SAMPI_AT_RANKS) != shard->n_ranks) return SAMP_E_RANGE;
+    if (sampi_wire_get(at + SAMPI_AT_SLICES, 8) != sampi_boundary(0) - sampi_boundary(shard->n_vocab))
+        return SAMP_E_RANGE;
+    int status = (int32_t)sampi_wire_u32(at + SAMPI_AT_STATUS);
+    if (status) return status >= SAMP_STATUS_LAST ? status : (int)SAMP_E_FORMAT;
+    return memcmp(at + SAMPI_AT_SAME, at + SAMPI_AT_SAME + 8, 8) != 0 ? SAMP_E_FORMAT : SAMP_OK;
+}
+
+/* The rows' maxima, or what is wrong with them. */
+static int sampi_take_first(samp_shard *shard)
+{
+    sampi_parcel p;
+    size_t at = SAMPI_SHARD_HEAD;
+    if (!sampi_next_of_message(shard->start, sizeof shard->start, &at, &p) || p.kind != SAMPI_PARCEL_TOP ||
+        p.n != SAMPI_SHARD_ROWS)
+        return SAMP_E_FORMAT;
+    for (size_t r = 0; r < shard->n_rows; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        float max = sampi_wire_float(sampi_parcel_entry(&p, r));
+        int status = sampi_max_status(max);
+        int told = -(int)(sampi_wire_u32(sampi_parcel_entry(&p, r)) & 0x3FFFFF);
+        if (max != max && told < 0 && told >= SAMP_STATUS_LAST) status = told;
+        row->max = max;
+        row->has |= SAMPI_ASK_TOP;
+        if (!status && !row->open) status = SAMP_E_FORMAT;
+        if (!status)
+            sampi_shard_advance(shard, row);
+        else if (row->open)
+            sampi_shard_close(shard, row, status);
+        else
+            shard->out[r] = status;
+    }
+    return SAMP_OK;
+}
+
+SAMP_API int samp_shard_take(samp_shard *shard)
+{
+    if (!shard || !shard->is_sampling || shard->size == 0) return SAMP_E_NULL;
+    unsigned char *bytes = shard->round == 1 ? shard->start : shard->message;
+    size_t at = SAMPI_SHARD_HEAD, n = shard->size;
+    int status = sampi_take_head(shard, bytes, n);
+    if (!status && shard->round == 1) status = sampi_take_first(shard);
+    for (size_t r = 0; r < shard->n_rows && !status && shard->round > 1; r++) {
+        sampi_shard_row *row = &shard->row[r];
+        sampi_parcel p[SAMPI_N_PARCELS];
+        int n_parcels = 0;
+        unsigned ask = row->ask;
+        bool good = true;
+        if (!ask) continue;
+        for (int kind = 1; kind < SAMPI_N_PARCELS && !status; kind++) {
+            if (!(ask >> kind & 1)) continue;
+            sampi_parcel *q = &p[n_parcels++];
+            if (!sampi_next_of_message(bytes, n, &at, q) || (int)q->kind != kind || q->row != r ||
+                q->room != sampi_parcel_room(shard, row, q->kind))
+                status = SAMP_E_FORMAT;
+            else
+                good = sampi_take_parcel(shard, row, q) && good;
+        }
+        if (status) break;
+        if (good)
+            sampi_shard_advance(shard, row);
+        else
+            sampi_shard_close(shard, row, SAMP_E_FORMAT);
+    }
+    if (status) samp_shard_drop(shard, status);
+    shard->round++;
+    shard->size = 0;
+    return status;
+}
+
+/* One message to all and back. */
+static int sampi_exchange(samp_shard *shard, const samp_ranks *ranks, unsigned char *bytes, size_t n)
+{
+    unsigned char *all = shard->round == 1 ? shard->firsts : shard->gathered;
+    int status = ranks->allreduce ? ranks->allreduce(ranks->user, bytes, n, samp_shard_merge)
+                                  : ranks->allgather(ranks->user, bytes, n, all);
+    if (status) return status < 0 && status >= SAMP_STATUS_LAST ? status : (int)SAMP_E_DEVICE;
+    if (ranks->allreduce) return SAMP_OK;
+    memcpy(bytes, all, n);
+    for (uint32_t i = 1; i < shard->n_ranks; i++) samp_shard_merge(bytes, all + i * n, n);
+    return SAMP_OK;
+}
+
+SAMP_API int samp_sample_sharded(samp_shard *shard, const samp_ranks *ranks, samp_sampler *const *rows,
+                                 const samp_logits *slice, samp_token *out)
+{
+    if (!shard || !ranks || (!ranks->allreduce && !ranks->allgather)) return SAMP_E_NULL;
+    samp_shard_drop(shard, SAMP_E_EMPTY);
+    int wrong = sampi_check_slice(shard, rows, slice, out), status = SAMP_OK;
+    size_t n_rows = slice ? slice->n_rows : 0, from = 0, n;
+    do {
+        size_t group = n_rows - from < SAMPI_SHARD_ROWS ? n_rows - from : (size_t)SAMPI_SHARD_ROWS;
+        void *bytes;
+        sampi_shard_start(shard, rows, slice, out, from, group, !ranks->allreduce, wrong);
+        while (!status && (bytes = samp_shard_message(shard, &n)) != NULL) {
+            status = sampi_exchange(shard, ranks, (unsigned char *)bytes, n);
+            if (!status) status = samp_shard_take(shard);
+        }
+        if (status) samp_shard_drop(shard, status);
+        from += group;
+    } while (from < n_rows && !status);
+    for (; out && from < n_rows; from++) out[from] = status;
+    return status;
+}
+#endif /* SAMPLING_SHARDS_DECLARED */
 
 /* The user's own flags again. */
 #if defined(__clang__) || defined(_MSC_VER)

@@ -384,6 +384,35 @@ static bool expf_of_logits(void)
     return true;
 }
 
+/* Sums of doubles by tiles against a loop: terms of e^l's sizes, and many that end half way between two sums. */
+static bool sums_of_tiles(void)
+{
+    enum { N = 6000 };
+    static float e[N];
+    static double tile[N / SAMPI_TILE + 4];
+    for (uint64_t seed = 1; seed <= (quick() ? 300 : 3000); seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, N), first = below(&s, 2000);
+        int kind = (int)below(&s, 4);
+        for (size_t i = 0; i < n; i++) {
+            double y = ldexp((double)below(&s, 1 + below(&s, 64)), -53 - (int)below(&s, 3));
+            if (kind == 0) y = exp(-45.0 * coarse(&s));
+            if (kind == 1 && below(&s, 200) == 0) y = ldexp(1.0, -29 - (int)below(&s, 25));
+            e[i] = i == first ? 1.0f : (float)y;
+        }
+        double got = sampi_llama_sum_tiles(e, n, tile), loop = 0.0;
+        bool good = true;
+        for (size_t i = 0; i < n; i++) {
+            loop += (double)e[i];
+            if (i + 1 == n || (i + 1) % SAMPI_TILE == 0) good &= tile[i / SAMPI_TILE] == loop;
+        }
+        if (good && got == loop) continue;
+        printf("%zu floats sum to %a, not to %a, seed %" PRIu64 "\n", n, loop, got, seed);
+        return false;
+    }
+    return true;
+}
+
 /* Float sums by blocks against a loop: terms of any size, of both signs, and many that end half way between sums. */
 static bool sums_in_order(void)
 {
@@ -1214,6 +1243,32 @@ static bool shown_without_array(void)
     return good;
 }
 
+/* Masking more tokens than a row has room for changes, where its logits are its own: all maxima but one, at temperature
+   0, and all that xtc takes away. */
+static bool many_masked(player *p)
+{
+    enum { N = 20000 };
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        samp_sampler *chain = chain_of(samp_init_temp(0.5f),
+                                       i ? samp_init_xtc(1.0f, 2e-4f, 0, 3) : samp_init_temp(0.0f),
+                                       i ? samp_init_dist(6) : samp_init_top_k(N + 1));
+        samp_set_rng(chain, SAMP_RNG_MT19937);
+        if (!i) {
+            samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
+            samp_chain_add(chain, samp_init_greedy());
+        }
+        for (size_t j = 0; j < N; j++) p->row[j] = !i ? 2.0f : j % 16 > 3 || j >= 6400 ? 0.0f : 5.0f;
+        for (size_t j = 7; i && j < N; j += 64) p->row[j] = 3.0f;
+        AT("many masked tokens, %d", i);
+        shown.n = 0;
+        for (unsigned at = 0; at < 3 && good; at++) good = expect(p, chain, p->row, N, DEFINED, at);
+        for (int k = 1; k < shown.n && shown.n <= ISA_MAX; k++) good &= shown.look[k] == shown.look[0];
+        samp_free(chain);
+    }
+    return good;
+}
+
 /* A sampler that is off checks the array all the same: also one behind what the user's sampler has spoilt. */
 static bool off_behind_custom(player *p)
 {
@@ -1234,7 +1289,7 @@ static bool custom_is_shown_the_same(void)
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     bool good = shown_without_array();
     if (!good) printf("the array of all candidates was made\n");
-    good = good && off_behind_custom(&p);
+    good = good && many_masked(&p) && off_behind_custom(&p);
     for (uint64_t seed = 1; seed <= (quick() ? 500 : 10000) && good; seed++) good = shown_case(&p, seed);
     return end(&p, good, "a custom sampler is shown the same");
 }
@@ -1439,6 +1494,7 @@ static bool arrays(void)
     X(long_rows_of_llama)                                                                                            \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
+    X(sums_of_tiles)                                                                                                 \
     X(sums_in_order)                                                                                                 \
     X(sums_of_rows)
 

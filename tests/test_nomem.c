@@ -13,6 +13,7 @@
 #define SAMPLING_KV
 #define SAMPLING_LLAMA
 #define SAMPLING_GRAMMAR
+#define SAMPLING_SHARDS
 #define SAMPLING_IMPLEMENTATION
 #define SAMP_GPU_LIST 256
 #include "../sampling_gpu.h"
@@ -33,6 +34,7 @@ typedef struct world {
     samp_settings *settings;
     samp_kv *kv;
     samp_gpu *gpu;
+    samp_shard *shard; /* the one rank that there is */
     samp_random_sample *op;
     samp_vocab *vocab; /* a copy of the made-up llama.cpp's */
     struct llama_sampler *llama;
@@ -119,6 +121,7 @@ static void end_world(world *w)
     samp_settings_free(w->settings);
     samp_kv_free(w->kv);
     samp_gpu_free(w->gpu);
+    samp_shard_free(w->shard);
     samp_random_sample_destroy(w->op);
     samp_llama_vocab_free(w->vocab);
     if (w->llama) llama_free(w->llama);
@@ -325,6 +328,20 @@ static void a_gpu(world *w)
     assert_ok(samp_chain_add(w->rows[2], make_dist()));
 }
 
+static int shard_of(world *w)
+{
+    int status = 1;
+    w->shard = samp_shard_init(N, 0, N, 1, &status);
+    assert_true((w->shard != NULL) == (status == SAMP_OK));
+    return status;
+}
+
+static void a_shard(world *w)
+{
+    three_rows(w);
+    assert_ok(shard_of(w));
+}
+
 /* ---- calls that allocate ----
    Each gives a status, or a token, which is none. What it makes it frees, and tells of by note. */
 
@@ -351,6 +368,68 @@ static int batch(world *w)
     return status;
 }
 
+/* The same by a rank that is alone: what it sends is what it gets. */
+static int send_to_all(void *user, void *bytes, size_t n, samp_merge merge)
+{
+    (void)user, (void)bytes, (void)n, (void)merge;
+    return 0;
+}
+
+static int gather_from_all(void *user, const void *bytes, size_t n, void *all)
+{
+    (void)user;
+    memcpy(all, bytes, n);
+    return 0;
+}
+
+/* The rows' chains, as they are. */
+static void look_at_rows(world *w, uint64_t *looks)
+{
+    for (int r = 0; r < N_ROWS; r++) {
+        world at;
+        memset(&at, 0, sizeof at);
+        note_sampler(&at, w->rows[r]);
+        looks[r] = at.out;
+    }
+}
+
+/* A batch's outcome: rows without memory say so and have not moved. */
+static int told(world *w, const uint64_t *before, const samp_token *out, int status)
+{
+    uint64_t after[N_ROWS];
+    int first = status;
+    look_at_rows(w, after);
+    for (int r = 0; r < N_ROWS; r++) {
+        if (status || out[r] < 0) assert_true(before[r] == after[r]);
+        if (out[r] < 0) assert_status(out[r], SAMP_E_NOMEM);
+        if (out[r] < 0) first = out[r];
+    }
+    note(w, out, N_ROWS * sizeof *out);
+    return first;
+}
+
+static int sharded(world *w, bool by_gathering)
+{
+    samp_ranks ranks = { by_gathering ? NULL : send_to_all, gather_from_all, NULL };
+    samp_logits l = batch_logits(1);
+    samp_token out[N_ROWS] = { -77, -77, -77 };
+    uint64_t before[N_ROWS];
+    look_at_rows(w, before);
+    return told(w, before, out, samp_sample_sharded(w->shard, &ranks, w->rows, &l, out));
+}
+
+static int sharded_by_steps(world *w)
+{
+    samp_logits l = batch_logits(1);
+    samp_token out[N_ROWS] = { -77, -77, -77 };
+    size_t n;
+    uint64_t before[N_ROWS];
+    look_at_rows(w, before);
+    int status = samp_shard_begin(w->shard, w->rows, &l, out);
+    while (status == SAMP_OK && samp_shard_message(w->shard, &n)) status = samp_shard_take(w->shard);
+    return told(w, before, out, status);
+}
+
 /* What one row of a batch gives: its status is that of the call. */
 static int batch_of_one(world *w)
 {
@@ -365,19 +444,14 @@ static int gpu_batch(world *w)
 {
     samp_logits l = batch_logits(1);
     samp_token out[N_ROWS] = { -77, -77, -77 };
-    world before[N_ROWS], after[N_ROWS];
-    memset(before, 0, sizeof before);
-    memset(after, 0, sizeof after);
-    for (int r = 0; r < N_ROWS; r++) note_sampler(&before[r], w->rows[r]);
-    int status = samp_gpu_sample_batch(w->gpu, w->rows, &l, out), first = status;
-    for (int r = 0; r < N_ROWS; r++) {
-        note_sampler(&after[r], w->rows[r]);
-        if (status || out[r] < 0) assert_true(before[r].out == after[r].out); /* such a row has not moved */
-        if (!status && out[r] < 0) assert_status(out[r], SAMP_E_NOMEM);
-        if (!status && out[r] < 0) first = out[r];
-    }
+    uint64_t before[N_ROWS], after[N_ROWS];
+    look_at_rows(w, before);
+    int status = samp_gpu_sample_batch(w->gpu, w->rows, &l, out);
+    if (status == SAMP_OK) return told(w, before, out, status);
+    look_at_rows(w, after);
+    assert_memory_equal(before, after, sizeof before);
     note(w, out, sizeof out);
-    return first;
+    return status;
 }
 
 static samp_draft a_draft(samp_token *tokens, const float *row)
@@ -628,6 +702,10 @@ typedef enum promise {
     X(samp_draw, a_chain_with_grammar, FAILS, samp_draw(w->s, logits, N))                                            \
     X(samp_sample_batch, three_rows, GOES_ON, batch(w))                                                              \
     X(samp_sample_batch, a_chain_with_grammar, BY_ROW, batch_of_one(w))                                              \
+    X(samp_shard_init, nothing, MAKES, shard_of(w))                                                                  \
+    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, false))                                                       \
+    X(samp_sample_sharded, a_shard, BY_ROW, sharded(w, true))                                                        \
+    X(samp_shard_begin, a_shard, BY_ROW, sharded_by_steps(w))                                                        \
     X(samp_verify, a_chain, FAILS, verify(w, SAMP_VERIFY_EXACT))                                                     \
     X(samp_verify, a_chain, FAILS, verify(w, SAMP_VERIFY_RATIO))                                                     \
     X(samp_verify, a_chain_with_grammar, BY_ROW, verify_by_row(w))                                                   \
@@ -946,6 +1024,25 @@ static void test_others_need_none(void **state)
     NONE(samp_vocab_index_size, assert_true(samp_vocab_index_size(index) > 0));
     NONE(samp_vocab_index_save, assert_ok(samp_vocab_index_save(index, index_bytes, samp_vocab_index_size(index))));
     NONE(samp_vocab_index_free, samp_vocab_index_free(index));
+
+    samp_logits slice = batch_logits(1);
+    samp_token out[N_ROWS];
+    char other[1024];
+    void *bytes;
+    size_t n;
+    memset(&w, 0, sizeof w);
+    a_shard(&w);
+    assert_ok(samp_shard_begin(w.shard, w.rows, &slice, out));
+    NONE(samp_shard_message, bytes = samp_shard_message(w.shard, &n));
+    assert_true(n <= sizeof other);
+    memcpy(other, bytes, n);
+    NONE(samp_shard_merge, samp_shard_merge(other, bytes, n));
+    NONE(samp_shard_take, assert_ok(samp_shard_take(w.shard)));
+    NONE(samp_shard_drop, samp_shard_drop(w.shard, SAMP_E_DEVICE));
+    assert_status(out[0], SAMP_E_DEVICE);
+    NONE(samp_shard_free, samp_shard_free(w.shard));
+    w.shard = NULL;
+    end_world(&w);
 
     samp_gpu_config config = gpu_config(SAMP_GPU_HOST);
     memset(&w, 0, sizeof w);

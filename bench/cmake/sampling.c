@@ -1,0 +1,6 @@
+/* sampling.c - the library to be linked: all of the header's parts but the one for llama.cpp programs. Who uses the
+   optional parts defines SAMPLING_KV and SAMPLING_GRAMMAR before including the header. */
+#define SAMPLING_KV
+#define SAMPLING_GRAMMAR
+#define SAMPLING_IMPLEMENTATION
+#include "sampling.h"
