@@ -234,6 +234,14 @@ lint: | $(B)
 lint-long: | $(B)
 	@sh tests/lint.sh $(B)/lint_long full
 
+## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
+cover: | $(B)
+	@sh tests/cover.sh $(B)/cover $(ARGS)
+
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+mutate: | $(B)
+	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh

@@ -13,7 +13,6 @@ import argparse, os, random, re, shutil, subprocess, sys
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 FLAGS = ["-std=c11", "-O0", "-w", "-I."]
 LIBS = ["-lcmocka", "-lm", "-lpthread"]
-INSIDE = "fast batch state rollback math rng llama grammar schema naive nomem".split()
 SWAPS = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "&&": "||", "||": "&&", "+": "-", "-": "+"}
 OPERATOR = re.compile(r" (<=|>=|==|!=|<|>|&&|\|\||\+|-) ")
 NUMBER = re.compile(r"(?<![\w.\"'])(\d+)(?![\w.\"'])")
@@ -77,7 +76,8 @@ class Bench:
         for name in ("sampling.h", "sampling_gpu.h"):
             shutil.copy(os.path.join(ROOT, name), folder)
         tests = sorted(f[5:-2] for f in os.listdir(os.path.join(folder, "tests")) if re.match(r"test_\w+\.c$", f))
-        self.linked = [t for t in tests if t not in INSIDE]
+        self.inside = [t for t in tests if "define SAMPLING_IMPLEMENTATION" in open(os.path.join(folder, f"tests/test_{t}.c")).read()]
+        self.linked = [t for t in tests if t not in self.inside]
         for t in self.linked:
             self.must(["gcc", *FLAGS, "-c", f"tests/test_{t}.c", "-o", f"{t}.o"])
         self.plain = {name: self.object(name) for name in ("library.c", "gpu/test_gpu.c")}
@@ -99,7 +99,7 @@ class Bench:
         first = {"kv": ["kv"], "llama_cpp": ["llama", "nomem"], "grammar": ["grammar", "naive", "nomem"], "json": ["schema"],
                  "schema": ["schema", "naive"], "state": ["state"], "rollback": ["rollback"], "batch": ["batch"],
                  "operator": ["operator"], "settings": ["settings"], "params": ["params"], "verify": ["verify"]}.get(part, [])
-        rest = self.linked + INSIDE + (["gpu"] if part not in ("kv", "json", "schema", "llama_cpp") else [])
+        rest = self.linked + self.inside + (["gpu"] if part not in ("kv", "json", "schema", "llama_cpp") else [])
         return first + [t for t in rest if t not in first]
 
     def catches(self, test):
