@@ -234,6 +234,14 @@ lint: | $(B)
 lint-long: | $(B)
 	@sh tests/lint.sh $(B)/lint_long full
 
+## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
+cover: | $(B)
+	@sh tests/cover.sh $(B)/cover $(ARGS)
+
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+mutate: | $(B)
+	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh
@@ -270,13 +278,20 @@ $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
-FUZZERS := chain grammar_text grammar_walk grammar_saved
+FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/chain: RANDOM_INPUTS := 20000
+fuzz/calls: RANDOM_INPUTS := 10000
+fuzz/batch: RANDOM_INPUTS := 500
+fuzz/state fuzz/kv fuzz/llama: RANDOM_INPUTS := 5000
 fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: both executors, texts of grammars, walks, saved bytes
+# those that take longer to compile than to run
+$(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
+$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/test_batch.c
+
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%
@@ -284,7 +299,7 @@ fuzz/%: $(B)/fuzz_driver_%
 	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
 
 $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm -lpthread
 
 ## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
 fuzz: $(FUZZERS:%=$(B)/fuzz_%)
@@ -295,7 +310,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
 
 $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: | $(B)

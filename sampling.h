@@ -588,7 +588,8 @@ SAMP_API samp_sampler *samp_chain_init(void);
 /* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
               else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed. */
+              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
+              and s is freed, as where it is NULL. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
