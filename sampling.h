@@ -5408,7 +5408,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
    clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
-static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
+static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
@@ -9002,7 +9002,7 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
 
 /* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
    to masked ones. Declined, with nothing changed, where the band has missed the end. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
@@ -9091,7 +9091,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
-static bool sampi_keep_between(sampi_row *row, double lo, double hi)
+static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
     if (sampi_is_compact(row)) {
@@ -9327,7 +9327,8 @@ typedef struct sampi_score_cut {
 } sampi_score_cut;
 
 /* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
+static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+                                                   size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
     sampi_score_cut cut;
@@ -9346,8 +9347,8 @@ static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scor
    stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
    the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
    from its end, as it grows over the list. */
-static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
-                              size_t min_keep)
+static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+                                         uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
     float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
@@ -11407,8 +11408,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->sum);
 }
 
-/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats gives
-   it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats
+   gives it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
