@@ -13724,8 +13724,8 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
      matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
-                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries, which keep
-                  what was found, and masks made of them; accepting; room for what grows
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
@@ -17131,9 +17131,9 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other (found [n], each with its
-   depth). Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the states
-   are too many, the run ends there. */
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
