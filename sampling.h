@@ -13747,13 +13747,15 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
-                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
    (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
+   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
+   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there.
@@ -16500,6 +16502,9 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
@@ -17151,9 +17156,9 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other. Where a character can't
-   come, its kind is given up, and it begins anew; but if that is far away, or the states are too many, the run ends
-   there. */
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
