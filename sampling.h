@@ -1134,7 +1134,7 @@ typedef struct samp_vocab_index samp_vocab_index;
               the trie.
      Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
               SAMP_E_NOMEM.
-     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
+     Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
@@ -10498,12 +10498,13 @@ static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_samp
     return sampi_unkey(hi);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
-   sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
-static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
-                                                double total)
+/* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
+   sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
+   to `off`. Then mu moves. */
+static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                 double u, double total, double doubt)
 {
-    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0;
     samp_token_data *d = row->cur.data;
     size_t i = 0;
     for (size_t j = 0; j < row->cur.size; j++) {
@@ -10512,13 +10513,27 @@ static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s
         head_e += (double)expf(d[j].logit - sums->max);
     }
     double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
-    double off = rest * (1.0 / (1 << 23)) + 1e-15 * (double)row->n;
+    double off = fabs(rest) * (1.0 / (1 << 23)) + 1e-15 * (double)row->n + doubt / (double)sums->sum;
     for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
-    if (i == 0 || !(before < want - off && run >= want + off)) return SAMPI_DECLINED;
+    if (i == 0 || !(before < want - off && run >= want + off)) return false;
     row->token = d[i - 1].id;
     sampi_llama_follow(s, d[i - 1].p);
     row->cur.data = NULL;
-    return SAMP_OK;
+    return true;
+}
+
+/* The sum of e^(l - max) of a part of a row, off by *doubt at most: see sampi_llama_guess. */
+static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
+{
+    double sum = 0.0, slope = 0.0, z, s;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);) {
+        part->k->sweep(it.x, it.n, 1.0f, max, &z, &s);
+        sum += z;
+        slope += s;
+    }
+    *doubt = 5e-6 * sum + 1e-6 * slope;
+    return sum;
 }
 
 /* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
@@ -10526,7 +10541,6 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
     sampi_llama_sums sums;
-    sampi_row part = *row;
     if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
@@ -10538,18 +10552,26 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
-    if (!v1)
-        sampi_gather(&part, sampi_llama_floor(row, s, &sums));
-    else
-        sampi_keep_first(&part, keep < row->n ? keep : row->n);
-    double total = sampi_llama_exps(row, &part, sums.max);
-    float *e = row->work->logits; /* gathering the head takes the part's place */
-    memcpy(e, part.x, part.n * sizeof *e);
-    sampi_set_tokens(&part, e, NULL, part.n);
-    sampi_llama_head(row, 512);
-    if (row->cur.size > part.n) return SAMPI_DECLINED;
-    sampi_llama_total(row, &part, &sums);
-    return sampi_llama_mirostat_draw(row, s, &sums, total);
+    float floor = v1 ? 0.0f : sampi_llama_floor(row, s, &sums);
+    if (!v1) keep = sampi_row_count(row, floor, INFINITY);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (int is_exact = 0; is_exact < 2; is_exact++) {
+        sampi_row part = *row;
+        if (keep < row->n && v1) sampi_keep_first(&part, keep);
+        if (keep < row->n && !v1) sampi_gather(&part, floor);
+        double doubt = 0.0;
+        double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
+        if (keep < row->n) {              /* else all is as it was */
+            float *x = row->work->logits; /* gathering the head takes the part's place */
+            memcpy(x, part.x, part.n * sizeof *x);
+            sampi_set_tokens(&part, x, NULL, part.n);
+            sampi_llama_head(row, 512);
+            if (row->cur.size > part.n) return SAMPI_DECLINED;
+            if (!is_exact) sampi_llama_total(row, &part, &sums);
+        }
+        if (sampi_llama_mirostat_draw(row, s, &sums, u, total, doubt)) return SAMP_OK;
+    }
+    return SAMPI_DECLINED;
 }
 
 /* ---- the plan ---- */
@@ -15365,8 +15387,9 @@ static uint32_t sampi_kind_of(uint8_t byte)
     if (byte >= 0x80) return 15;
     if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
     if (byte >= '0' && byte <= '9') return 4;
-    const char *mark = (const char *)memchr(marks, byte, 9);
-    return mark ? 5 + (uint32_t)(mark - marks) : 14;
+    uint32_t kind = 5;
+    while (kind < 14 && marks[kind - 5] != (char)byte) kind++;
+    return kind;
 }
 
 /* Where the parts of an index are. */
@@ -19827,7 +19850,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     for (int32_t i = 0; i < a.n + either.n; i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
-    either.n += a.n;
+    either.n = x->arena.n - list;
     return either;
 }
 
@@ -20149,8 +20172,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
-            texts->n++;
         }
+        texts->n = x->arena.n - texts->list; /* of an error, fewer */
     }
     return s;
 }

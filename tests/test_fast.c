@@ -295,6 +295,32 @@ static bool long_rows_of_llama(void)
     return end(&p, failures == 0, "long rows of llama.cpp");
 }
 
+/* mu drifts while peaked rows surprise less than it asks for: few tokens are kept, then thousands, then all. */
+static bool mirostat_drifts(void)
+{
+    enum { N = 20000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int v = 1; v <= 2 && good; v++) {
+        band b = { samp_chain_init(), { NULL }, true };
+        samp_chain_add(b.steps,
+                       v == 2 ? samp_init_mirostat_v2(7, 5.0f, 0.1f) : samp_init_mirostat(N, 7, 5.0f, 0.1f, 100));
+        samp_set_rng(b.steps, SAMP_RNG_MT19937);
+        for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
+        for (int draw = 0; draw < (quick() ? 20 : 80) && good; draw++) {
+            source s = source_seed((uint64_t)draw);
+            AT("mirostat %d drifts, draw %d", v, draw);
+            for (size_t j = 0; j < N; j++) p.row[j] = make_logit(&s, ROW_PEAKED, j, N, 1.0, 0.0);
+            p.report_len = 0;
+            good = play_row(&p, &b, p.row, N, (unsigned)draw % 24, NAN);
+            if (!good) printf("%s\n%s", at_work, p.report);
+        }
+        band_free(&p, &b);
+    }
+    return end(&p, good, "mirostat drifts");
+}
+
 /* ------------------------------------------------------------------- the two kernels of llama.cpp's arithmetic */
 
 /* expf's kernels against libm: every stride-th float that is 0 or less, -infinity among them. */
@@ -1462,6 +1488,7 @@ static bool arrays(void)
     X(clones_at_once)                                                                                                \
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
+    X(mirostat_drifts)                                                                                               \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
     X(sums_of_tiles)                                                                                                 \
