@@ -11407,8 +11407,8 @@ static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
     row->token = sampi_llama_reach(e, tile, n, u * row->sum);
 }
 
-/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats gives
-   it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats
+   gives it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
 static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
 {
     const sampi_kernels *k = sampi_use();
