@@ -17,9 +17,15 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+# what users need; the rest is for those who work on the library
+USERS := demo test lib install uninstall man llama bench bench-peer bench-grammar plots parity help
+
 ## help: list the targets
 help:
-	@sed -n 's/^## \([a-z0-9-]*\): \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-22s %s\n", $$1, $$2 }'
+	@awk -v users="$(USERS)" -F': ' '/^## [a-z0-9-]+: / { name = substr($$1, 4); text[name] = substr($$0, length($$1) + 3); order[++n] = name } \
+	  function line(name) { printf "  make %-20s %s\n", name, text[name]; told[name] } \
+	  END { print "To use it:"; k = split(users, user, " "); for (i = 1; i <= k; i++) line(user[i]); \
+	    print "\nTo work on it:"; for (i = 1; i <= n; i++) if (!(order[i] in told)) line(order[i]) }' Makefile
 
 # ---------------------------------------------------------------------------------------------------- demo
 
@@ -34,7 +40,7 @@ $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 
 # Those that include the implementation, to look inside (tests/inside.h says why), and those that are linked with it. The
 # slow ones come first, so that nothing is left to wait for at the end.
-INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive
+INSIDE := test_fast test_batch test_shards test_state test_rollback test_math test_rng test_llama test_grammar test_schema test_naive test_nomem
 LINKED := test_operator test_kv $(filter-out test_operator test_kv $(INSIDE),$(patsubst tests/%.c,%,$(wildcard tests/test_*.c)))
 TESTS := test_fast test_batch $(LINKED) $(filter-out test_fast test_batch,$(INSIDE))
 RUNS := $(patsubst %,$(B)/%.passed,$(TESTS))
@@ -48,7 +54,7 @@ test:
 	@sh tests/deps.sh check test || sh tests/deps.sh install test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest test-public
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -79,8 +85,9 @@ endef
 SANITIZE := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all
 # Where the code that users compile is not what matters, what takes the least time with its run
 $(B)/test_state $(B)/test_rollback $(B)/test_math $(B)/test_grammar $(B)/test_naive: CFLAGS := -O1
-$(B)/test_rng $(B)/test_llama $(B)/test_schema: CFLAGS := -O0
+$(B)/test_rng $(B)/test_llama $(B)/test_schema $(B)/test_nomem $(B)/test_shards: CFLAGS := -O0
 KINDS := $(B) $(B)/omp $(B)/omp_clang $(B)/san $(B)/san_omp
+$(KINDS:%=%/test_nomem): sampling_gpu.h
 $(eval $(call kind,$(B),$(CC) $$(CFLAGS)))
 $(eval $(call kind,$(B)/omp,$(CC) -O1 -fopenmp))
 $(eval $(call kind,$(B)/omp_clang,clang -O1 -fopenmp))
@@ -88,7 +95,7 @@ $(eval $(call kind,$(B)/san,gcc $$(SANITIZE)))
 $(eval $(call kind,$(B)/san_omp,gcc $$(SANITIZE) -fopenmp))
 # those that take longer to compile than to run
 $(B)/san/test_llama $(B)/san/test_math $(B)/san/test_rng $(B)/san/test_grammar $(B)/san/test_schema: SANITIZE += -O0
-$(B)/san/test_rollback $(B)/san/test_naive: SANITIZE += -O0
+$(B)/san/test_rollback $(B)/san/test_naive $(B)/san/test_nomem: SANITIZE += -O0
 
 ## test-headers: both headers compile as C and as C++ with this machine's compilers, no warning
 test-headers: tests/compile.sh sampling.h sampling_gpu.h | $(B)
@@ -106,17 +113,31 @@ test-compile-long: tests/compile.sh sampling.h sampling_gpu.h | $(B)
 test-namespace: tests/namespace.sh sampling.h sampling_gpu.h | $(B)
 	@CC="$(CC)" sh tests/namespace.sh $(B)/namespace
 
+## test-public: test_nomem.c calls every public function
+test-public:
+	@sh tests/public.sh
+
 ## test-demo: the demo's stories are the same with drafts, side by side and beyond the context
 test-demo: tests/demo.sh $(B)/tales
 	@sh tests/demo.sh ./$(B)/tales $(B)/demo
 
-## test-readme: the code of the README: its quick start prints what it says, its grammar says what its schema allows
-test-readme: tests/readme.sh README.md sampling.h | $(B)
-	@CC="$(CC)" sh tests/readme.sh $(B)/readme
+## test-readme: the code of the two READMEs compiles and prints what they say; their commands and links are there
+test-readme: tests/readme.sh tests/blocks.awk $(wildcard tests/readme/*) README.md bench/README.md $(B)/libsampling.so $(B)/tales $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/readme.sh $(B)/readme $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
-## test-bindings: Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
-test-bindings: $(wildcard tests/bindings/*) sampling.h | $(B)
-	@CC="$(CC)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings; status=$$?; [ $$status = 0 ] || [ $$status = 77 ]
+## test-package: a program gets the library by make install, pkg-config, find_package, FetchContent, add_subdirectory
+test-package: tests/package.sh tests/blocks.awk README.md bench/README.md $(wildcard bench/cmake/*) lib man
+	@CC="$(CC)" sh tests/package.sh $(B)/package
+
+# for JavaScript; without npm or a network there is none, and the tests say so
+$(B)/koffi: | $(B)
+	@mkdir -p $(B)/bindings
+	@npm install --prefix $(B)/bindings --ignore-scripts --no-audit --no-fund koffi@3.3.4 > $(B)/bindings/npm.log 2>&1 || true
+	@touch $@
+
+## test-bindings: C++, Python and JavaScript (koffi, from npm) give C's tokens; one whose language isn't there is skipped, and told
+test-bindings: $(wildcard tests/bindings/*) $(B)/libsampling.so $(B)/koffi
+	@CC="$(CC)" CXX="$(CXX)" sh tests/bindings/run.sh $(CURDIR)/$(B)/bindings $(CURDIR)/$(B)/libsampling.so.$(SOVERSION)
 
 ## test-math: the arithmetic's vectors from every compiler, optimisation and arm64 (qemu)
 test-math: tests/math_matrix.sh tests/test_math.c $(TEST_DEPS) | $(B)
@@ -146,6 +167,22 @@ $(B)/%.checked: $(B)/%
 	@touch $@
 
 VALGRIND_LONG := test_isa test_operator test_math test_reference test_stats test_state test_grammar test_schema
+
+# TSan's fences are missing in gcc, and only sampling_gpu.h has some, which the host runs in one thread.
+THREADS := -std=gnu11 -O0 -g1 $(WARN) -fsanitize=thread -I.
+THREADS_DEPS := tests/threads.c sampling_gpu.h $(TEST_DEPS)
+$(B)/tsan/threads: $(THREADS_DEPS) | $(B)/tsan
+	gcc $(THREADS) -Wno-tsan $< -o $@ -lm -lpthread
+$(B)/tsan/threads_omp: $(THREADS_DEPS) | $(B)/tsan
+	clang $(THREADS) -fopenmp $< -o $@ -lm -lpthread
+
+## test-threads: what threads may do at once, under ThreadSanitizer: gcc's, and clang's with OpenMP (libomp, libarcher)
+test-threads: $(B)/tsan/threads $(B)/tsan/threads_omp
+	@TSAN_OPTIONS=halt_on_error=1 ./$(B)/tsan/threads > $(B)/tsan/gcc.log 2>&1 || { tail -n 60 $(B)/tsan/gcc.log; exit 1; }
+	@OMP_TOOL_LIBRARIES=$$(ls /usr/lib/llvm-*/lib/libarcher.so | head -n 1) ARCHER_OPTIONS=verbose=1 \
+	  TSAN_OPTIONS="halt_on_error=1 ignore_noninstrumented_modules=1" ./$(B)/tsan/threads_omp > $(B)/tsan/clang.log 2>&1 && \
+	  grep -q "^Archer detected" $(B)/tsan/clang.log || { tail -n 60 $(B)/tsan/clang.log; exit 1; }
+	@echo "== threads (ThreadSanitizer): $$(tail -n 1 $(B)/tsan/gcc.log); with OpenMP too"
 
 ## test-valgrind: the tests in short under valgrind (without OpenMP, whose threads stay and count as lost memory)
 test-valgrind: $(patsubst %,$(B)/%.valgrind,$(filter-out $(VALGRIND_LONG),$(TESTS)))
@@ -189,6 +226,22 @@ test-flags-long: | $(B)
 	@COMPILERS="$$(for c in gcc gcc-11 clang clang-13 clang-15 clang-16 clang-19 clang-22; do \
 	  command -v $$c > /dev/null && echo $$c; done)" sh tests/flags.sh $(B)/flags_long full
 
+## lint: static analysis: clang-tidy, cppcheck, gcc -fanalyzer and clang --analyze find nothing (tests/lint.sh)
+lint: | $(B)
+	@sh tests/lint.sh $(B)/lint
+
+## lint-long: the analyzers look at more paths
+lint-long: | $(B)
+	@sh tests/lint.sh $(B)/lint_long full
+
+## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
+cover: | $(B)
+	@sh tests/cover.sh $(B)/cover $(ARGS)
+
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+mutate: | $(B)
+	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh
@@ -225,14 +278,21 @@ $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
-FUZZERS := chain grammar_text grammar_walk grammar_saved shard_merge
+FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/chain: RANDOM_INPUTS := 20000
+fuzz/calls: RANDOM_INPUTS := 10000
+fuzz/batch: RANDOM_INPUTS := 500
+fuzz/state fuzz/kv fuzz/llama: RANDOM_INPUTS := 5000
 fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
 fuzz/shard_merge: RANDOM_INPUTS := 5000
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: both executors, texts of grammars, walks, saved bytes
+# those that take longer to compile than to run
+$(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
+$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/test_batch.c
+
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%
@@ -240,7 +300,7 @@ fuzz/%: $(B)/fuzz_driver_%
 	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
 
 $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm -lpthread
 
 ## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
 fuzz: $(FUZZERS:%=$(B)/fuzz_%)
@@ -251,7 +311,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
 
 $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: | $(B)
@@ -317,14 +377,14 @@ $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests
 deps-mpi:
 	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
 
-# The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
+# The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
-PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings toc budget-code
-PARTS_LONG := test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
+PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
+PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
-ci: run-tests test-gpu-host
+ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(PARTS:%=timed/%)
 	@echo "make ci: all passed"
 
@@ -335,6 +395,55 @@ ci-long: run-tests
 
 timed/%:
 	@start=$$(date +%s); $(MAKE) --no-print-directory $* && echo "time: $* took $$(($$(date +%s) - start)) s"
+
+# ---------------------------------------------------------------------------------------------------- the library
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot $$3; dot = "." } /_PATCH / { exit } END { print v }' sampling.h)
+# before 1.0.0 a minor version may change the interface
+SOVERSION := $(shell echo $(VERSION) | awk -F. '{ print ($$1 ? $$1 : $$1 "." $$2) }')
+SO := libsampling.so.$(VERSION)
+
+## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
+lib: $(B)/libsampling.a $(B)/libsampling.so
+
+$(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
+	$(CC) $(CFLAGS) $(C11) -fPIC -fvisibility=hidden -c $< -o $@
+
+$(B)/libsampling.a: $(B)/libsampling.o
+	rm -f $@
+	$(AR) rcs $@ $<
+
+$(B)/libsampling.so: $(B)/libsampling.o
+	$(CC) $(CFLAGS) -shared -Wl,-soname,libsampling.so.$(SOVERSION) $< -o $(B)/$(SO) -lm
+	ln -sf $(SO) $(B)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $@
+
+## install: headers, library, manual, and what pkg-config and CMake look for (PREFIX=/usr/local, DESTDIR=)
+install: lib $(B)/sampling.3
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/man/man3 $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(LIBDIR)/cmake/sampling
+	install -m 644 sampling.h sampling_gpu.h $(DESTDIR)$(PREFIX)/include/
+	install -m 644 $(B)/sampling.3 $(DESTDIR)$(PREFIX)/share/man/man3/
+	install -m 644 $(B)/libsampling.a $(DESTDIR)$(LIBDIR)/
+	install -m 755 $(B)/$(SO) $(DESTDIR)$(LIBDIR)/
+	ln -sf $(SO) $(DESTDIR)$(LIBDIR)/libsampling.so.$(SOVERSION)
+	ln -sf libsampling.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libsampling.so
+	@for f in pkgconfig/sampling.pc cmake/sampling/sampling-config.cmake cmake/sampling/sampling-config-version.cmake; do \
+	  sed 's|@PREFIX@|$(PREFIX)|g; s|@LIBDIR@|$(LIBDIR)|g; s|@VERSION@|$(VERSION)|g; s|@SOVERSION@|$(SOVERSION)|g' bench/cmake/$${f##*/} \
+	    > $(DESTDIR)$(LIBDIR)/$$f && chmod 644 $(DESTDIR)$(LIBDIR)/$$f || exit 1; echo "$(DESTDIR)$(LIBDIR)/$$f"; done
+
+## uninstall: remove what install has put there
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/include/sampling.h $(DESTDIR)$(PREFIX)/include/sampling_gpu.h $(DESTDIR)$(PREFIX)/share/man/man3/sampling.3 \
+	  $(DESTDIR)$(LIBDIR)/libsampling.* $(DESTDIR)$(LIBDIR)/pkgconfig/sampling.pc
+	rm -rf $(DESTDIR)$(LIBDIR)/cmake/sampling
+
+## man: build/sampling.3, the header's opening as a manual page (man -l build/sampling.3)
+man: $(B)/sampling.3
+
+$(B)/sampling.3: bench/man.awk sampling.h | $(B)
+	awk -f $< sampling.h > $@
 
 # ---------------------------------------------------------------------------------------------------- gpu
 
@@ -475,6 +584,31 @@ $(B)/bench_peer: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(
 $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer.h | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -DSAMP_NO_SIMD -fopenmp -I. $< -o $@ -lm -ldl
 
+PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
+
+PLOT_DIR ?= bench/plots
+
+## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
+plots: $(B)/panels
+	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
+	@./$(B)/panels > bench/plots/samplers.dat
+	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > $(PLOT_DIR)/$$p.svg \
+	  || exit 1; echo "$(PLOT_DIR)/$$p.svg"; done
+
+# that they can still be drawn, all of them, and that the panels are those that are committed
+test-plots: $(B)/panels
+	@./$(B)/panels | cmp - bench/plots/samplers.dat
+	@if command -v gnuplot > /dev/null; then mkdir -p $(B)/plots && $(MAKE) -s plots PLOT_DIR=$(B)/plots > $(B)/plots.log 2>&1 || { cat $(B)/plots.log; exit 1; }; \
+	  for p in $(PLOTS); do grep -q '</svg>' $(B)/plots/$$p.svg && grep -q 'prefers-color-scheme' $(B)/plots/$$p.svg && [ -s bench/plots/$$p.svg ] || \
+	    { echo "test-plots: $$p.svg"; exit 1; }; done; echo "plots: $(words $(PLOTS)) drawn"; else echo "plots: SKIPPED, there is no gnuplot"; fi
+
+$(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
+	$(CC) -O1 $(C11) $< -o $@ -lm
+
+## plots-data: measure those figures anew: bench/plots/*.csv (npm; half an hour, on an idle machine)
+plots-data: $(B)/bench_peer $(B)/bench
+	@CC="$(CC)" sh bench/plots/data.sh $(B)
+
 ## bench-watch: is the working tree slower than the commit REV? (ARGS="--passes", --limit 3; CC=clang)
 bench-watch:
 	@CC="$(CC)" CFLAGS="$(CFLAGS)" sh bench/watch.sh "$(REV)" $(ARGS)
@@ -557,16 +691,16 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch])
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch] tests/readme/*.[ch] tests/readme/*.cpp tests/bindings/*.c tests/bindings/*pp bench/cmake/*.c)
 
 ## clean: remove build/
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU) $(B)/wasm $(B)/plain:
+$(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
-        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        test-mpi bench-mpi deps-mpi bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean
+        ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi

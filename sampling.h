@@ -1,31 +1,66 @@
 /* sampling.h - from a language model's logits to the next token.        MIT license, at the end of the file.
 
-   One header, no dependency beyond libc and libm. In exactly one C or C++ file:
+   SYNOPSIS
 
-       #define SAMPLING_IMPLEMENTATION
+       #define SAMPLING_IMPLEMENTATION                        // in exactly one C or C++ file
        #include "sampling.h"
-
-   everywhere else only the #include. C11 or C++11, gcc 11 or clang 14 and later, any machine with IEEE floats, of 32 or
-   64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and WebAssembly. Another compiler (cl.exe,
-   not tried yet) gets plain C.
 
        samp_params params = samp_default_params();            // top_k 40, top_p 0.95, min_p 0.05, temp 0.8
        samp_sampler *chain = samp_chain_from_params(&params, NULL);
        samp_token token = samp_sample(chain, logits, n_vocab);        // >= 0, or a negative status
        samp_free(chain);
 
+   One header, no dependency beyond libc and libm (link with -lm). C11 or C++11, gcc 11 or clang 14 and later, any
+   machine with IEEE floats, of 32 or 64 bits; with kernels of its own for x86-64 (AVX-512, AVX2, SSE2), arm64 and
+   WebAssembly. Another compiler (cl.exe, not tried yet) gets plain C.
+
+   FUNCTIONS (what most programs need; the contract of each stands above it in >>api)
+       samp_sample                 from a row of logits to a token, which the chain has then accepted
+       samp_accept, samp_reset     tokens from elsewhere (a prompt's), before the first samp_sample; begin another text
+       samp_rollback               take the last tokens back, as if they had never been drawn
+       samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
+                                   the usual chain: its settings, what is wrong with them, make, change, free it
+       samp_settings_set           the same settings by name and text, for bindings and command lines
+       samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
+                                   a chain put together by hand, with samplers of your own in it
+       samp_status, samp_strerror, samp_describe, samp_perf
+                                   what is wrong with a sampler; a chain as text; its counts
+       samp_sample_batch, samp_batch_from_params
+                                   many rows, each with its own chain: f16, bf16, masks, log-probabilities, threads
+       samp_verify                 how much of a draft is right
+       samp_state_save, samp_state_load, samp_clone
+                                   go on elsewhere, with the same tokens
+       samp_random_sample_run      one index out of a row, without samplers or state
+       samp_grammar_init, samp_init_grammar
+                                   what the text may be (SAMPLING_GRAMMAR)
+       samp_kv_init, samp_kv_find_slot, samp_kv_mask
+                                   sequences that share a key-value cache (SAMPLING_KV)
+       samp_llama_sample, samp_llama_init
+                                   in a llama.cpp program (SAMPLING_LLAMA)
+
+   EXAMPLE (a text goes on until the model ends it; model and is_end are yours)
+
+       for (int i = 0; i < n; i++) samp_accept(chain, text[i]);       // the prompt
+       while (n < n_max) {
+           model(text, n, logits);
+           samp_token token = samp_sample(chain, logits, n_vocab);
+           if (token < 0) return token;                               // samp_strerror(token) says why
+           if (is_end(token)) break;
+           text[n++] = token;
+       }
+
    HOW A TOKEN COMES ABOUT
 
-       logits [n_vocab] f32                                              samp_sample          >>sample
-         -> array of {id, logit, p} [n_vocab]                            samp_token_data_array
-         -> logit_bias, penalties, dry      change logits                apply, one by one    >>logits
+       logits [n_vocab] f32                                         >>sample
+         -> array of {id, logit, p} [n_vocab]  then one by one:     >>apply
+         -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                     remove tokens                                     >>truncation
-         -> temp, temp_ext                  scale logits                                      >>temperature
+            xtc, infill                        remove tokens        >>truncation
+         -> temp, temp_ext                     scale logits         >>temperature
          -> greedy, dist, mirostat,
-            mirostat_v2, adaptive_p         select one token                                  >>selection
-         -> token id                        and every sampler is told of it by accept
+            mirostat_v2, adaptive_p            select one token     >>selection
+         -> token id                           of which every sampler is told
 
    A sampler is an object with six functions (samp_sampler_i). A chain is a sampler that owns others and applies them
    in order; any order is allowed. Your own sampler stands in a chain like any other (samp_init_custom).
@@ -57,7 +92,8 @@
        SAMPLING_IMPLEMENTATION     makes the function bodies appear
        SAMPLING_STATIC             all functions static: a private copy (define it wherever you include the file). They
                                    are declared where SAMPLING_IMPLEMENTATION is, elsewhere there are only >>types
-       SAMP_MALLOC(n) SAMP_FREE(p) the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
+       SAMP_MALLOC(n), SAMP_FREE(p)
+                                   the heap, both or neither; SAMP_FREE must take NULL. What allocates: what makes an
                                    object or a copy (samp_chain_add and samp_chain_update too), samp_set_n_prev,
                                    samp_set_rollback, samp_reserve, and where nobody called that, the first
                                    samp_sample of a size, samp_apply of more than 256 candidates, and the first token
@@ -81,6 +117,9 @@
 
    BAD ROWS. -INFINITY is a masked token: never returned. NaN or +infinity anywhere in the logits is SAMP_E_NAN, no
    unmasked token left is SAMP_E_EMPTY. -0.0 counts as +0.0.
+
+   MEMORY. Constructors take it, and the first samp_sample at a vocabulary size (or samp_reserve): about 29 bytes per
+   token of the vocabulary, 41 with a sampler of your own. Then none, but for what a grammar meets for the first time.
 
    THREADS. No globals but two atomics: the pointer to the kernels in use, and the count that gives each sampler a
    number of its own. Different samplers may be used by different threads at once; one sampler by one at a time.
@@ -112,6 +151,9 @@
    sequential sums in array order, std::mt19937 and libstdc++'s distributions): see >>llama; on the fast path too, where
    bounds and sums of integers tell its floats without adding them one by one. Where exact ties decide, llama.cpp's
    order is an accident of std::sort and ours is (logit descending, id ascending).
+
+   VERSIONS. Semantic (SAMP_VERSION, samp_version): before 1.0.0 a minor version may change the interface. The tokens of
+   SAMP_RNG_PHILOX are part of it, and change with a major version only.
 */
 #ifndef SAMPLING_H
 #define SAMPLING_H
@@ -546,7 +588,8 @@ SAMP_API samp_sampler *samp_chain_init(void);
 /* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
               else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed. */
+              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
+              and s is freed, as where it is NULL. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
@@ -615,9 +658,9 @@ SAMP_API int samp_set_rollback(samp_sampler *s, int32_t depth);
      Custom   samplers: with a ctx of NULL there is nothing to keep; else SAMP_E_UNSUPPORTED.
      Returns  SAMP_OK, SAMP_E_NULL, SAMP_E_UNSUPPORTED, or the status that s carries. Save: SAMP_E_WORKSPACE if size is
               too small. Load: SAMP_E_FORMAT if the bytes are damaged (a checksum tells, which finds accidents, not
-              forgery), too few or too many, of another version, or of a sampler with other settings. After an error
-              nothing has changed.
-     Memory   none.   Cost  O(bytes). */
+              forgery), too few or too many, of another version, or of a sampler with other settings; SAMP_E_NOMEM.
+              After an error nothing has changed.
+     Memory   none, but to load a grammar's.   Cost  O(bytes). */
 SAMP_API size_t samp_state_size(const samp_sampler *s);
 SAMP_API int samp_state_save(const samp_sampler *s, void *bytes, size_t size);
 SAMP_API int samp_state_load(samp_sampler *s, const void *bytes, size_t size);
@@ -1092,7 +1135,7 @@ typedef struct samp_vocab_index samp_vocab_index;
               the trie.
      Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
               SAMP_E_NOMEM.
-     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
+     Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
@@ -1816,6 +1859,15 @@ static float sampi_f16_to_f32(uint16_t h)
     return x * (float)(1 - 2 * (h >> 15)); /* no branch: signs can't be foretold */
 }
 
+/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
+static float sampi_half_ulp(float sum)
+{
+    uint32_t u;
+    memcpy(&u, &sum, 4);
+    u = u >> 23 & 255;
+    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
+}
+
 #ifdef SAMPLING_KV_DECLARED
 /* To the nearest, ties to even. NaN stays NaN. */
 static uint16_t sampi_f32_to_f16(float x)
@@ -1941,12 +1993,13 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
      count     how many elements are >= floor.
      weights   w [n] (slack 16) = sampi_weight(max, x).
      probs     p [n] (slack 16) = (float)(2^40 e^(x - max) / z), not rounded before the division; masked: 0.
-     mass      the sum of w [i] over x [i] >= floor.
+     mass      the sum of w [n] (slack 16, of which up to 15 elements are read) over x [i] >= floor.
      sums      adds to sampi_sum's z, s (if with_s, else it is lost) and n for l = x * r; the weights of x >= floor also
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
+     put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
                estimate of their sum, off by n 2^-53 of it at most. Only where libm's is good (sampi_expf_of).
      climb     what the terms e^(x - c->max) (c->a + c->b (c->max - x)) of the elements not above c->most, as libm makes
@@ -2001,6 +2054,7 @@ typedef struct sampi_kernels {
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
+    void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
     size_t (*climb)(const float *x, size_t n, const sampi_climb *c, float from, double *sum);
 } sampi_kernels;
@@ -2175,6 +2229,12 @@ static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
     return ascend;
 }
 
+static void sampi_put_scalar(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
+{
+    for (size_t i = 0; i < n; i++) d[i].logit = l[i];
+    for (size_t i = 0; i < n && p; i++) d[i].p = (float)((double)p[i] / sum);
+}
+
 static double sampi_expf_scalar(const float *x, size_t n, float t, float max, float *e)
 {
     double sum = 0.0;
@@ -2183,15 +2243,6 @@ static double sampi_expf_scalar(const float *x, size_t n, float t, float max, fl
         sum += (double)e[i];
     }
     return sum;
-}
-
-/* Half an ulp of a float sum; 0, which every term reaches, where it is so small that this is none. */
-static float sampi_half_ulp(float sum)
-{
-    uint32_t u;
-    memcpy(&u, &sum, 4);
-    u = u >> 23 & 255;
-    return sampi_float_of(u > 24 ? (u - 24) << 23 : 0);
 }
 
 static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c, float from, double *sum)
@@ -2207,6 +2258,7 @@ static size_t sampi_climb_scalar(const float *x, size_t n, const sampi_climb *c,
 #define SAMPI_UNROLL_8          _Pragma("GCC unroll 8")
 #define SAMPI_FOUR              SAMPI_UNROLL_4 for (int k = 0; k < 4; k++) /* of the four vectors of a step */
 #define SAMPI_UPTO              SAMPI_UNROLL_4 for (int k = 0; k < count; k++)
+#define SAMPI_HALF              SAMPI_UNROLL_8 for (int k = 0; k < SAMPI_W / 2; k++) /* of the lanes of V(d), V(q) */
 #define SAMPI_FUSED             (SAMPI_W > 4 || SAMPI_NEON)
 #define SAMPI_VECTOR(type, ...) (__extension__(type){ __VA_ARGS__ })
 #if defined(__clang__) || __GNUC__ >= 12
@@ -2259,7 +2311,10 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      pack                 the lanes it holds for, to the front of x_out and id_out -> how many
      row                  elements i .. i + SAMPI_W of a row of any dtype, -infinity where the mask has no bit (u16, f16
                           and allowed are for that)
-     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 16 behind these
+     part                 row from i + at; with 16 lanes eight elements from i + at and eight from 64 behind these
+     apart                load; with 16 lanes eight floats from p and eight from p + at
+     field                the ids (w = 0) or logits (1) of SAMPI_W candidates, which are d [3]; not with 16 lanes, as
+     before zip           the lane before each one of v, of the first the last one of `last`; a and b by turns
      fold1 fold2 fold3    in this order they make of SAMPI_W vectors, or eight, one of the maximum of each (with 16
                           lanes, of each half) */
 
@@ -2360,6 +2415,7 @@ SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return SAMPI_X86(cvtps_pd, half ? SAMPI_X86(extractf32x8_ps, v, 1) : SAMPI_X86(extractf32x8_ps, v, 0)); }
 SAMPI_OP V(f) V(join)(__m256 a, __m256 b) { return SAMPI_X86(insertf32x8, _mm512_castps256_ps512(a), b, 1); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { return V(join)(_mm256_loadu_ps(p), _mm256_loadu_ps(p + at)); }
 SAMPI_OP V(f) V(narrow)(V(d) a, V(d) b) { return V(join)(SAMPI_X86(cvtpd_ps, a), SAMPI_X86(cvtpd_ps, b)); }
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2369,14 +2425,13 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
 {
-    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 16));
-    return mask ? V(select)((V(m))_pext_u32(mask[i / 32], 0xFF00FFu << at), v, V(all)(-INFINITY)) : v;
+    V(f) v = V(join)(sampi_row_avx2(x, dtype, NULL, i + at), sampi_row_avx2(x, dtype, NULL, i + at + 64));
+    if (!mask) return v;
+    uint32_t bits = (mask[i / 32] >> i % 32 & 0xFFFF) | mask[(i + 64) / 32] >> i % 32 << 16; /* of two lines */
+    return V(select)((V(m))_pext_u32(bits, 0xFF00FFu << at), v, V(all)(-INFINITY));
 }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
-{
-    V(f) v = V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD));
-    return SAMPI_SHUFFLE(v, v, 0, 4, 1, 5, 2, 6, 3, 7, 8, 12, 9, 13, 10, 14, 11, 15);
-}
+    { return V(max)(SAMPI_X86(shuffle_f32x4, a, b, 0x88), SAMPI_X86(shuffle_f32x4, a, b, 0xDD)); }
 
 #elif SAMPI_W == 8 /* avx2 */
 
@@ -2388,8 +2443,8 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: s
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
-    V(m) low = SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3), high = SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
-    return (V(q))(half ? high : low);
+    if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
+    return (V(q))SAMPI_SHUFFLE(m, m, 0, 0, 1, 1, 2, 2, 3, 3);
 }
 SAMPI_OP V(d) V(widen)(V(f) v, int half)
     { return _mm256_cvtps_pd(half ? _mm256_extractf128_ps(v, 1) : _mm256_castps256_ps128(v)); }
@@ -2404,6 +2459,19 @@ SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
     _mm256_storeu_si256((__m256i *)(void *)id_out, _mm256_permutevar8x32_epi32((__m256i)id, order));
     return (size_t)__builtin_popcount(bits);
 }
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
+{
+    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
+    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), d[1], d[0]);
+    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), d[2], v);
+    return _mm256_permutevar8x32_ps(v, (__m256i)(V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w));
+}
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+{
+    if (half) return SAMPI_SHUFFLE(a, b, 4, 12, 5, 13, 6, 14, 7, 15);
+    return SAMPI_SHUFFLE(a, b, 0, 8, 1, 9, 2, 10, 3, 11);
+}
+SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 7, 8, 9, 10, 11, 12, 13, 14); }
 SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
     { return V(max)(_mm256_permute2f128_ps(a, b, 0x20), _mm256_permute2f128_ps(a, b, 0x31)); }
 
@@ -2479,6 +2547,14 @@ SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i)
     { return (V(m))((V(alli)(mask[i / 32] >> (i % 32)) & (V(alli)(1) << V(loadi)(SAMPI_STEP))) != 0); }
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
     { return (V(q))(half ? SAMPI_SHUFFLE(m, m, 2, 2, 3, 3) : SAMPI_SHUFFLE(m, m, 0, 0, 1, 1)); }
+SAMPI_OP V(f) V(field)(const V(f) * d, int w)
+{
+    return w ? SAMPI_SHUFFLE(SAMPI_SHUFFLE(d[0], d[1], 1, 1, 4, 4), SAMPI_SHUFFLE(d[1], d[2], 3, 3, 6, 6), 0, 2, 4, 6)
+             : SAMPI_SHUFFLE(d[0], SAMPI_SHUFFLE(d[1], d[2], 2, 2, 5, 5), 0, 3, 4, 6);
+}
+SAMPI_OP V(f) V(zip)(V(f) a, V(f) b, int half)
+    { return half ? SAMPI_SHUFFLE(a, b, 2, 6, 3, 7) : SAMPI_SHUFFLE(a, b, 0, 4, 1, 5); }
+SAMPI_OP V(i) V(before)(V(i) last, V(i) v) { return SAMPI_SHUFFLE(last, v, 3, 4, 5, 6); }
 /* Every lane is written where the next kept one belongs. */
 SAMPI_OP size_t V(pack)(V(f) v, V(i) id, V(m) in, float *x_out, int32_t *id_out)
 {
@@ -2515,19 +2591,9 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    uint64_t sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { uint64_t sum = 0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
-SAMPI_OP double V(hsum)(V(d) v)
-{
-    double sum = v[0];
-    SAMPI_UNROLL_8 for (int k = 1; k < SAMPI_W / 2; k++) sum += v[k];
-    return sum;
-}
+SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v)
 {
     float max = v[0];
@@ -2561,6 +2627,7 @@ SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
 SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
     { return V(row)(x, dtype, mask, i + at); }
+SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
 #endif
 /* clang-format on */
 
@@ -2611,7 +2678,8 @@ SAMPI_T static size_t V(fetch)(const void *x, samp_dtype dtype, const uint32_t *
 SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, V(m) * nan)
 {
     if (dtype == SAMP_BF16) { /* even and odd elements, where they stand */
-        V(i) pairs = V(loadi)((const int32_t *)(const void *)((const uint16_t *)x + i));
+        const float *p = (const float *)(const void *)((const uint16_t *)x + i);
+        V(i) pairs = (V(i))V(apart)(p, 32);
         V(f) even = (V(f))(pairs << 16), odd = (V(f))(pairs & V(alli)(0xFFFF0000u));
         *nan |= V(unord)(even, odd);
         return V(max)(even, odd);
@@ -2625,20 +2693,21 @@ SAMPI_OP V(f) V(both)(const void *x, samp_dtype dtype, const uint32_t *mask, siz
 SAMPI_OP void V(lines)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t tiles, float *line, V(f) * max,
                        V(m) * nan)
 {
-    enum { rows = SAMPI_W == 4 ? 4 : 8, row = SAMPI_W * SAMPI_LINE / rows }; /* vectors to fold, elements of one */
+    enum { rows = SAMPI_W == 4 ? 4 : 8, step = SAMPI_W * SAMPI_LINE }; /* vectors to fold, elements of all */
     for (const float *end = line + SAMPI_LINE * tiles; line < end; line += SAMPI_W) {
         V(f) v[4] = { *max, *max, *max, *max };
         SAMPI_UNROLL_8 for (int k = 0; k < rows; k++)
         {
-            V(f) one = V(both)(x, dtype, mask, (size_t)(row * k), nan);
-            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, (size_t)(row * k + 8), nan));
+            size_t at = (size_t)(SAMPI_W == 16 ? k + (k & 4) : k) * SAMPI_LINE;
+            V(f) one = V(both)(x, dtype, mask, at, nan);
+            if (SAMPI_W == 4) one = V(max)(one, V(both)(x, dtype, mask, at + 8, nan));
             v[k / 2] = k % 2 ? V(fold1)(v[k / 2], one) : one;
         }
         v[0] = V(fold3)(V(fold2)(v[0], v[1]), V(fold2)(v[2], v[3]));
         V(store)(line, v[0]);
         *max = V(max)(*max, v[0]);
-        x = (const char *)x + rows * row * SAMPI_SIZE_OF(dtype);
-        mask = mask ? mask + rows * row / 32 : NULL;
+        x = (const char *)x + step * SAMPI_SIZE_OF(dtype);
+        mask = mask ? mask + step / 32 : NULL;
     }
 }
 
@@ -2903,12 +2972,13 @@ SAMPI_T static void V(probs)(const float *x, size_t n, float max, double z, floa
 SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(q) sum[2] = { V(allq)(0), V(allq)(0) };
-    size_t i = 0;
-    for (; i + SAMPI_W <= n; i += SAMPI_W)
-        for (int k = 0; k < 2; k++)
-            sum[k] = V(add_where)(sum[k], V(ge)(V(load)(x + i), lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
-    return V(hsumq)(sum[0] + sum[1]) + sampi_mass_scalar(x + i, w + i, n - i, floor);
+    V(q) sum = V(allq)(0);
+    V(f) v;
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(take)(x + i, n - i, 1, &v);
+        for (int k = 0; k < 2; k++) sum = V(add_where)(sum, V(ge)(v, lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
+    }
+    return V(hsumq)(sum);
 }
 
 SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums)
@@ -2957,11 +3027,9 @@ SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor
         SAMPI_FOUR
         {
             V(i) minus = V(chord)(i4[k]);
-            if (all)
-                sum[k % 2] -= minus, seen |= i4[k];
-            else
-                sum[k % 2] = V(sub_where)(sum[k % 2], V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f)),
-                                          minus);
+            V(m) in = V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f));
+            sum[k % 2] = all ? sum[k % 2] - minus : V(sub_where)(sum[k % 2], in, minus);
+            seen |= i4[k];
         }
     }
     *far |= all && V(any)(V(negative)(seen));
@@ -2991,30 +3059,34 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
-#if SAMPI_W == 8
-/* Number w (id, logit, p) of eight candidates: the lanes of three vectors that it is in, and then in order. */
-SAMPI_OP V(f) V(field)(const samp_token_data *d, int w)
-{
-    static const int32_t third[10] = { -1, 0, 0, -1, 0, 0, -1, 0, 0, -1 };
-    const float *p = (const float *)(const void *)d;
-    V(i) order = (V(loadi)(SAMPI_STEP) * 3 + (uint32_t)w) & 7;
-    V(f) v = V(select)((V(m))V(loadi)(third + (8 - w) % 3), V(load)(p + 8), V(load)(p));
-    v = V(select)((V(m))V(loadi)(third + (16 - w) % 3), V(load)(p + 16), v);
-    return _mm256_permutevar8x32_ps(v, (__m256i)order);
-}
-
+#if SAMPI_W < 16
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
     V(i) last = V(alli)(~0u), bad = V(alli)(0); /* negative: an id is, or the way there from the one before, less 1 */
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        V(i) id = (V(i))V(field)(d + i, 0);
-        bad |= id | (id - SAMPI_SHUFFLE(last, id, 7, 8, 9, 10, 11, 12, 13, 14) - 1);
+    for (; i + SAMPI_W <= n; i += SAMPI_W) {
+        const float *at = (const float *)(const void *)(d + i);
+        V(f) v[3] = { V(load)(at), V(load)(at + SAMPI_W), V(load)(at + 2 * SAMPI_W) };
+        SAMPI_UNROLL_4 for (int k = 0; k < 3; k++) v[k] = V(stay)(v[k]); /* else gcc loads each twice */
+        V(i) id = (V(i))V(field)(v, 0);
+        bad |= id | (id - V(before)(last, id) - 1);
         last = id;
-        V(store)(x + i, V(field)(d + i, 1));
+        V(store)(x + i, V(field)(v, 1));
     }
     bool ascend = i == 0 || i == n || d[i].id > d[i - 1].id;
     return sampi_split_scalar(d + i, n - i, x + i) && ascend && !V(any)(V(negative)(bad));
+}
+
+SAMPI_T static void V(put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum)
+{
+    size_t i = 0;
+    for (; i + SAMPI_W <= n && p; i += SAMPI_W) {
+        V(f) a = V(load)(l + i), b = V(load)(p + i), both[2];
+        if (sum != 1.0) b = V(narrow)(V(widen)(b, 0) / V(alld)(sum), V(widen)(b, 1) / V(alld)(sum));
+        for (int k = 0; k < 2; k++) both[k] = V(zip)(a, b, k);
+        SAMPI_UNROLL_8 for (size_t k = 0; k < SAMPI_W; k++) memcpy(&d[i + k].logit, (const char *)both + 8 * k, 8);
+    }
+    sampi_put_scalar(d + i, n - i, l + i, p ? p + i : NULL, sum);
 }
 #endif
 
@@ -3093,24 +3165,24 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
    that works here is chosen, for the whole process. The one thing to know: it may be chosen, or forced, at any time
    between two tokens, since all give the same ones. A row keeps the kernels it began with (sampi_open_row). */
 
-/* With four lanes libm's expf is as fast, and the shuffles of split would cost what they save; 16 save no more than
-   eight. So two sets are named besides the own one: whose split is used, and whose expf. */
-#define SAMPI_KERNELS(name, isa, split, long)                                                                        \
+/* With four lanes libm's expf is as fast; where memory is the limit, 16 lanes save no more than eight. So two sets are
+   named besides the own one: whose split and put are used, and whose expf. */
+#define SAMPI_KERNELS(name, isa, array, long)                                                                        \
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##split,        \
-            sampi_expf_##long, sampi_climb_##isa                                                                     \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##array,        \
+            sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                                                  \
     }
 
 /* The best one comes last. */
 static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("scalar", scalar, scalar, scalar),
 #if SAMPI_GENERIC
-    SAMPI_KERNELS("generic", generic, scalar, scalar),
+    SAMPI_KERNELS("generic", generic, generic, scalar),
 #endif
 #if SAMPI_SSE2
-    SAMPI_KERNELS("sse2", sse2, scalar, scalar),
+    SAMPI_KERNELS("sse2", sse2, sse2, scalar),
 #endif
 #if SAMPI_AVX2
     SAMPI_KERNELS("avx2", avx2, avx2, avx2),
@@ -3119,10 +3191,10 @@ static const sampi_kernels SAMPI_KERNEL_TABLE[] = {
     SAMPI_KERNELS("avx512", avx512, avx2, avx512),
 #endif
 #if SAMPI_NEON
-    SAMPI_KERNELS("neon", neon, scalar, scalar),
+    SAMPI_KERNELS("neon", neon, neon, scalar),
 #endif
 #if SAMPI_WASM
-    SAMPI_KERNELS("wasm", wasm, scalar, scalar),
+    SAMPI_KERNELS("wasm", wasm, wasm, scalar),
 #endif
 };
 #define SAMPI_N_KERNELS ((int)(sizeof SAMPI_KERNEL_TABLE / sizeof SAMPI_KERNEL_TABLE[0]))
@@ -4090,12 +4162,14 @@ static sampi_sampler *sampi_first_grammar(sampi_sampler *s);
 static int32_t sampi_grammar_kept(const sampi_sampler *s);
 static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash);
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io);
+static int sampi_load_failed(sampi_io *io);
 #else
 #define sampi_is_grammar(s)             false
 #define sampi_first_grammar(s)          ((sampi_sampler *)NULL)
 #define sampi_grammar_kept(s)           0
 #define sampi_grammar_settings(s, hash) ((void)0)
 #define sampi_grammar_state(s, io)      ((void)0)
+#define sampi_load_failed(io)           SAMP_E_FORMAT
 #endif
 
 /* Every public function that changes what s would draw, or what it has accepted, calls this first; those that draw or
@@ -5334,7 +5408,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
    clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
-static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
+static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
@@ -5668,18 +5742,23 @@ static SAMPI_COLD int sampi_llama_top_a(sampi_sampler *s, samp_token_data_array 
     return SAMP_OK;
 }
 
+/* Of a sorted array with p. What is dropped is its beginning, so it is still sorted. */
+static SAMPI_COLD void sampi_llama_xtc_cut(const sampi_sampler *s, samp_token_data_array *cur)
+{
+    size_t above = 0;
+    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
+    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return;
+    cur->size -= above - 1;
+    memmove(cur->data, cur->data + (above - 1), cur->size * sizeof *cur->data);
+}
+
 /* Its number is drawn before anything else, and even if p is 1: one output of the mt19937 each time there is a
-   choice. What is dropped is the beginning of the sorted array, so it is still sorted. */
+   choice. */
 static SAMPI_COLD int sampi_llama_xtc(sampi_sampler *s, samp_token_data_array *cur)
 {
     if (cur->size < 2 || sampi_mt_float(sampi_mt_of(s)) > s->u.xtc.p) return SAMP_OK;
-    size_t above = 0;
     sampi_llama_softmax(cur, true);
-    while (above < cur->size && cur->data[above].p >= s->u.xtc.t && !sampi_masked(cur->data[above].logit)) above++;
-    if (above < 2 || cur->size - (above - 1) < s->u.xtc.min_keep) return SAMP_OK;
-    size_t kept = cur->size - (above - 1);
-    memmove(cur->data, cur->data + (above - 1), kept * sizeof *cur->data);
-    cur->size = kept;
+    sampi_llama_xtc_cut(s, cur);
     return SAMP_OK;
 }
 
@@ -8280,7 +8359,8 @@ static bool sampi_next_piece(sampi_pieces *it)
 static SAMPI_HOT void sampi_scale_tile(const sampi_row *row, float *x)
 {
     const float floor = row->floor, r = row->r;
-    for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
+    if (floor > -FLT_MAX)
+        for (size_t i = 0; i < SAMPI_TILE; i++) x[i] = x[i] < floor ? -INFINITY : x[i];
     if (r == 1.0f) return;
     size_t far_off = row->k->count(x, SAMPI_TILE, 1e31f) + row->k->count(x, SAMPI_TILE, -FLT_MAX);
     if (far_off > row->k->count(x, SAMPI_TILE, -1e31f) || r < 1e-6f || r > 1e6f) /* may overflow */
@@ -8296,7 +8376,13 @@ static const float *sampi_logits_at(sampi_pieces *it, size_t at, size_t len)
 {
     const sampi_row *row = it->row;
     sampi_piece_at(it, at);
-    if (row->r == 1.0f && row->floor <= -FLT_MAX) return it->x;
+    if (row->floor <= -FLT_MAX) {
+        if (row->r == 1.0f) return it->x;
+        if (!row->divided && row->k->count(it->x, len, -FLT_MAX) == len) {
+            row->k->scale(it->x, len, row->r, it->buf);
+            return it->buf;
+        }
+    }
     if (it->x != it->buf) memcpy(it->buf, it->x, len * sizeof *it->x);
     for (size_t i = len; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     sampi_scale_tile(row, it->buf);
@@ -8452,16 +8538,21 @@ static size_t sampi_merge_changes(const sampi_row *row, size_t m, float floor)
     return m;
 }
 
-/* The kernel of this name for rows that are not floats: line by line. */
+/* The kernel of this name for rows that are not floats: the lines, one behind the other, a tile at a time. */
 static size_t sampi_pick_row(const sampi_row *row, const int32_t *line, size_t n_lines, float floor)
 {
     sampi_work *work = row->work;
-    float buf[SAMPI_LINE];
-    size_t m = 0;
+    float x[SAMPI_TILE];
+    int32_t id[SAMPI_TILE];
+    size_t m = 0, n = 0;
     for (size_t h = 0; h < n_lines; h++) {
-        size_t at = (size_t)line[h] * SAMPI_LINE, n = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
-        row->k->fetch(row->data, row->dtype, row->mask, at, n, buf);
-        m += row->k->collect(buf, NULL, (int32_t)at, n, floor, INFINITY, work->x + m, work->id + m);
+        size_t at = (size_t)line[h] * SAMPI_LINE, len = row->n - at < SAMPI_LINE ? row->n - at : SAMPI_LINE;
+        row->k->fetch(row->data, row->dtype, row->mask, at, len, x + n);
+        for (size_t i = 0; i < SAMPI_LINE; i++) id[n + i] = (int32_t)(at + i);
+        n += len;
+        if (n < SAMPI_TILE && h + 1 < n_lines) continue;
+        m += row->k->collect(x, id, 0, n, floor, INFINITY, work->x + m, work->id + m);
+        n = 0;
     }
     return m;
 }
@@ -8911,7 +9002,7 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
 
 /* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
    to masked ones. Declined, with nothing changed, where the band has missed the end. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
@@ -9000,7 +9091,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
-static bool sampi_keep_between(sampi_row *row, double lo, double hi)
+static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
     if (sampi_is_compact(row)) {
@@ -9236,7 +9327,8 @@ typedef struct sampi_score_cut {
 } sampi_score_cut;
 
 /* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
+static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+                                                   size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
     sampi_score_cut cut;
@@ -9255,8 +9347,8 @@ static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scor
    stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
    the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
    from its end, as it grows over the list. */
-static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
-                              size_t min_keep)
+static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+                                         uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
     float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
@@ -9572,6 +9664,25 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
+/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
+static SAMPI_HOT void sampi_adapt_row(float *e, size_t n, float sum, float aim)
+{
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float four __attribute__((vector_size(16)));
+    typedef int32_t bits __attribute__((vector_size(16)));
+    for (; i + 4 <= n; i += 4) {
+        four x;
+        memcpy(&x, e + i, sizeof x);
+        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
+        SAMPI_OPAQUE(x);
+        x = 5.0f - x * 10.0f * x / (1.0f + x);
+        memcpy(e + i, &x, sizeof x);
+    }
+#endif
+    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
+}
+
 /* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
    the sum: no estimate will do. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
@@ -9581,8 +9692,10 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
     float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
     row->k->probs(row->x, row->n, row->top, z, l);
-    for (size_t i = 0; i < row->n; i++)
-        l[i] = sampi_masked(row->x[i]) ? -INFINITY : sampi_adaptive_p_logit(l[i], aim);
+    sampi_adapt_row(l, row->n, 1.0f, aim);
+    bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
+    for (size_t i = 0; i < row->n && !is_full; i++)
+        if (sampi_masked(row->x[i])) l[i] = -INFINITY;
     sampi_row adapted =
         *row; /* its scan overwrites the lines of a dense row: nothing asks for them after this draw */
     sampi_set_tokens(&adapted, l, row->id, row->n);
@@ -9681,7 +9794,7 @@ static bool sampi_stays_near(float sum, double m, double w)
 
 /* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
    (estimates from 2^24 ulps of `from` on, else exact). -> is none half way between two floats when added? */
-static bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
+static SAMPI_HOT bool sampi_rise(const float *x, size_t n, float from, double *sum, double *way)
 {
     const float half = sampi_half_ulp(from);
     bool sure = true;
@@ -9750,13 +9863,20 @@ static SAMPI_COLD sampi_expf *sampi_expf_of(sampi_work *work, const sampi_kernel
 
 /* A stable sort by the upper halves of keys, 11 bits at a time: from `from` to `to` and back, three times in all, so
    that they end in `to`. */
-static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
+static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 {
-    for (int shift = 32; shift < 64; shift += 11) {
-        uint32_t start[2049] = { 0 };
-        for (size_t i = 0; i < n; i++) start[(from[i] >> shift & 2047) + 1]++;
-        for (int digit = 1; digit < 2048; digit++) start[digit] += start[digit - 1];
-        for (size_t i = 0; i < n; i++) to[start[from[i] >> shift & 2047]++] = from[i];
+    uint32_t start[3][2049];
+    memset(start, 0, sizeof start);
+    for (size_t i = 0; i < n; i++) {
+        start[0][(from[i] >> 32 & 2047) + 1]++;
+        start[1][(from[i] >> 43 & 2047) + 1]++;
+        start[2][(from[i] >> 54) + 1]++;
+    }
+    for (int pass = 0; pass < 3; pass++) {
+        uint32_t *next = start[pass];
+        const int shift = 32 + 11 * pass;
+        for (int digit = 1; digit < 2048; digit++) next[digit] += next[digit - 1];
+        for (size_t i = 0; i < n; i++) to[next[from[i] >> shift & 2047]++] = from[i];
         uint64_t *swap = from;
         from = to;
         to = swap;
@@ -9765,7 +9885,7 @@ static void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
-static samp_token_data_array sampi_sorted_array(const sampi_row *row)
+static SAMPI_HOT samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
@@ -10027,18 +10147,41 @@ static SAMPI_COLD int sampi_fast_llama_top_p(sampi_row *row, sampi_sampler *s)
 
 /* The sum of squares goes on with x [n], none of them masked: a step of sampi_llama_top_n_sigma, which adds in double
    and rounds to float, so what is said of sampi_add holds here too. */
-static float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
+static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean, float sum)
 {
-    double half = (double)sampi_half_ulp(sum), from = (double)sum, moved[2] = { 0.0, 0.0 };
+    const double half = (double)sampi_half_ulp(sum), from = (double)sum;
+    double moved = 0.0;
     bool tie = false;
-    for (size_t i = 0; i < n; i++) {
+    size_t i = 0;
+#if SAMPI_GNU
+    typedef float pair __attribute__((vector_size(8)));
+    typedef double two __attribute__((vector_size(16)));
+    typedef int64_t bits __attribute__((vector_size(16)));
+    const double grid = half *
+                        13510798882111488.0; /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    const two none = { 0.0, 0.0 };
+    two move = none;
+    bits ties = (bits)none;
+    for (; i + 2 <= n; i += 2) {
+        pair v;
+        memcpy(&v, x + i, sizeof v);
+        two d = __builtin_convertvector(v - mean, two);
+        d *= d;
+        SAMPI_OPAQUE(d);
+        two to = from + d, rounded = to + grid - grid;
+        ties |= (two)((bits)(to - rounded) & INT64_MAX) >= half + none;
+        move += rounded - from;
+    }
+    tie = ties[0] || ties[1];
+    moved = move[0] + move[1];
+#endif
+    for (; i < n; i++) {
         double d = (double)(x[i] - mean), to = from + sampi_round(d * d), rounded = (double)(float)to;
         tie |= !(fabs(to - rounded) < half);
-        moved[i % 2] += rounded - from;
+        moved += rounded - from;
     }
-    double all = moved[0] + moved[1];
-    if (!tie && sampi_stays_near(sum, all, all)) return (float)(from + all);
-    for (size_t i = 0; i < n; i++) {
+    if (!tie && sampi_stays_near(sum, moved, moved)) return (float)(from + moved);
+    for (i = 0; i < n; i++) {
         double d = (double)(x[i] - mean);
         sum = (float)((double)sum + sampi_round(d * d));
     }
@@ -10087,10 +10230,10 @@ static SAMPI_COLD int sampi_fast_llama_xtc(sampi_row *row, sampi_sampler *s)
     while (above < row->cur.size && sampi_llama_p(&sums, d[above].logit) >= s->u.xtc.t) above++;
     if (above == row->cur.size || !sampi_has_room(row, above)) return SAMPI_DECLINED;
     for (size_t i = 0; i + 1 < above && row->n - (above - 1) >= s->u.xtc.min_keep; i++)
-        sampi_add_change(row, d[i].id, -INFINITY);
+        sampi_set_element(row, (size_t)d[i].id, -INFINITY);
     row->by_order = true;
     row->cur.data = NULL;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 /* The token on which u falls, by sums of doubles in any order; they are off by less than `doubt` of their total. A row
@@ -10266,9 +10409,9 @@ static SAMPI_COLD int sampi_llama_mask_but_first(sampi_row *row)
     size_t n = best.n;
     if (!sampi_has_room(row, n)) return SAMPI_DECLINED;
     for (size_t i = 0, seen = 0; i < n; i++)
-        if (best.x[i] == max && seen++ > 0) sampi_add_change(row, best.id[i], -INFINITY);
+        if (best.x[i] == max && seen++ > 0) sampi_set_element(row, (size_t)best.id[i], -INFINITY);
     row->floor = max;
-    return SAMP_OK;
+    return sampi_end_changes(row, true);
 }
 
 static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
@@ -10289,25 +10432,6 @@ static SAMPI_COLD int sampi_fast_llama_temp(sampi_row *row, sampi_sampler *s)
     row->r = t;
     row->divided = true;
     return SAMP_OK;
-}
-
-/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
-static void sampi_llama_adapt(float *e, size_t n, float sum, float aim)
-{
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float four __attribute__((vector_size(16)));
-    typedef int32_t bits __attribute__((vector_size(16)));
-    for (; i + 4 <= n; i += 4) {
-        four x;
-        memcpy(&x, e + i, sizeof x);
-        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
-        SAMPI_OPAQUE(x);
-        x = 5.0f - x * 10.0f * x / (1.0f + x);
-        memcpy(e + i, &x, sizeof x);
-    }
-#endif
-    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
 }
 
 /* sampi_llama_discrete, of p = e / sum. */
@@ -10335,7 +10459,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        sampi_llama_adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
+        sampi_adapt_row(e, row->n, sum, sampi_adaptive_p_aim(s));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
@@ -10376,12 +10500,13 @@ static SAMPI_COLD float sampi_llama_floor(const sampi_row *row, const sampi_samp
     return sampi_unkey(hi);
 }
 
-/* The draw of sampi_llama_discrete from the part of a row that is kept: n tokens, of which row->cur are the first and
-   sums the sums. p is rounded to float, so the sum of all of them is known to `off`. Then mu moves. */
-static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
-                                                double total)
+/* The draw of sampi_llama_discrete from the part of a row that is kept, of which row->cur are the first and sums the
+   sums. `total` is the sum of e^(l - max), known to `doubt`; p is rounded to float, so the sum of all of them is known
+   to `off`. Then mu moves. */
+static SAMPI_COLD bool sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s, const sampi_llama_sums *sums,
+                                                 double u, double total, double doubt)
 {
-    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0, u = sampi_mt_double(sampi_mt_of(s));
+    double head = 0.0, head_e = 0.0, run = 0.0, before = 0.0;
     samp_token_data *d = row->cur.data;
     size_t i = 0;
     for (size_t j = 0; j < row->cur.size; j++) {
@@ -10390,13 +10515,27 @@ static SAMPI_COLD int sampi_llama_mirostat_draw(sampi_row *row, sampi_sampler *s
         head_e += (double)expf(d[j].logit - sums->max);
     }
     double rest = (total - head_e) / (double)sums->sum, want = u * (head + rest);
-    double off = rest * (1.0 / (1 << 23)) + 1e-15 * (double)row->n;
+    double off = fabs(rest) * (1.0 / (1 << 23)) + 1e-15 * (double)row->n + doubt / (double)sums->sum;
     for (; i < row->cur.size && run < want; i++) before = run, run += (double)d[i].p;
-    if (i == 0 || !(before < want - off && run >= want + off)) return SAMPI_DECLINED;
+    if (i == 0 || !(before < want - off && run >= want + off)) return false;
     row->token = d[i - 1].id;
     sampi_llama_follow(s, d[i - 1].p);
     row->cur.data = NULL;
-    return SAMP_OK;
+    return true;
+}
+
+/* The sum of e^(l - max) of a part of a row, off by *doubt at most: see sampi_llama_guess. */
+static SAMPI_COLD double sampi_llama_about(const sampi_row *part, float max, double *doubt)
+{
+    double sum = 0.0, slope = 0.0, z, s;
+    sampi_pieces it;
+    for (sampi_start(&it, part); sampi_next_piece(&it);) {
+        part->k->sweep(it.x, it.n, 1.0f, max, &z, &s);
+        sum += z;
+        slope += s;
+    }
+    *doubt = 5e-6 * sum + 1e-6 * slope;
+    return sum;
 }
 
 /* Both mirostats. Few tokens left are an array; of many, the head mostly has the token. */
@@ -10404,7 +10543,6 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
 {
     bool v1 = s->kind == SAMPI_MIROSTAT;
     sampi_llama_sums sums;
-    sampi_row part = *row;
     if (v1 && s->u.mirostat.m > 512) return SAMPI_DECLINED;
     if (!sampi_llama_sorted_sums(row, &sums)) return SAMPI_DECLINED;
     size_t keep = (v1 ? sampi_llama_zipf : sampi_llama_within)(s, &row->cur, &sums);
@@ -10416,18 +10554,26 @@ static SAMPI_COLD int sampi_fast_llama_mirostat(sampi_row *row, sampi_sampler *s
         return SAMP_OK;
     }
     if (row->array) return SAMPI_DECLINED; /* all that is kept is shown */
-    if (!v1)
-        sampi_gather(&part, sampi_llama_floor(row, s, &sums));
-    else
-        sampi_keep_first(&part, keep < row->n ? keep : row->n);
-    double total = sampi_llama_exps(row, &part, sums.max);
-    float *e = row->work->logits; /* gathering the head takes the part's place */
-    memcpy(e, part.x, part.n * sizeof *e);
-    sampi_set_tokens(&part, e, NULL, part.n);
-    sampi_llama_head(row, 512);
-    if (row->cur.size > part.n) return SAMPI_DECLINED;
-    sampi_llama_total(row, &part, &sums);
-    return sampi_llama_mirostat_draw(row, s, &sums, total);
+    float floor = v1 ? 0.0f : sampi_llama_floor(row, s, &sums);
+    if (!v1) keep = sampi_row_count(row, floor, INFINITY);
+    double u = sampi_mt_double(sampi_mt_of(s));
+    for (int is_exact = 0; is_exact < 2; is_exact++) {
+        sampi_row part = *row;
+        if (keep < row->n && v1) sampi_keep_first(&part, keep);
+        if (keep < row->n && !v1) sampi_gather(&part, floor);
+        double doubt = 0.0;
+        double total = is_exact ? sampi_llama_exps(row, &part, sums.max) : sampi_llama_about(&part, sums.max, &doubt);
+        if (keep < row->n) {              /* else all is as it was */
+            float *x = row->work->logits; /* gathering the head takes the part's place */
+            memcpy(x, part.x, part.n * sizeof *x);
+            sampi_set_tokens(&part, x, NULL, part.n);
+            sampi_llama_head(row, 512);
+            if (row->cur.size > part.n) return SAMPI_DECLINED;
+            if (!is_exact) sampi_llama_total(row, &part, &sums);
+        }
+        if (sampi_llama_mirostat_draw(row, s, &sums, u, total, doubt)) return SAMP_OK;
+    }
+    return SAMPI_DECLINED;
 }
 
 /* ---- the plan ---- */
@@ -10983,7 +11129,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
-static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
     if (n <= SAMPI_FEW) {
@@ -11005,52 +11151,41 @@ static void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t
     }
 }
 
-/* p [SAMPI_TILE] /= sum */
-static SAMPI_HOT void sampi_llama_quotients(float *p, double sum)
-{
-    for (size_t i = 0; i < SAMPI_TILE; i++) p[i] = (float)((double)p[i] / sum);
-}
-
-static SAMPI_HOT void sampi_write_tile(samp_token_data *d, size_t n, const float *l, const float *p)
-{
-    for (size_t i = 0; i < n; i++) {
-        const float both[2] = { l[i], p ? p[i] : d[i].p };
-        memcpy(&d[i].logit, both, sizeof both); /* one store */
-    }
-}
-
 /* The logits of `len` candidates from `at` on, masked ones included; *next: where the compact row goes on. */
-static const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len, size_t *next)
+static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_pieces *it, size_t at, size_t len,
+                                              size_t *next)
 {
     const sampi_row *row = &view->row;
     if (view->drops) return row->x + at;
     if (!sampi_is_compact(row)) return sampi_logits_at(it, at, len);
-    for (size_t i = 0; i < len; i++) it->buf[i] = -INFINITY;
+    for (size_t i = 0; i < SAMPI_TILE; i++) it->buf[i] = -INFINITY;
     for (; *next < row->n && (size_t)row->id[*next] < at + len; ++*next)
         it->buf[(size_t)row->id[*next] - at] = row->x[*next];
     return it->buf;
 }
 
 /* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+static SAMPI_HOT void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;
     float p[SAMPI_TILE + 16];
     sampi_pieces it;
     size_t next = 0;
-    bool has_p = sums || row->sum > 0.0;
+    bool is_sparse = !view->drops && sampi_is_compact(row);
     sampi_start(&it, row);
     for (size_t i = 0; view->drops && i < n; i++) d[i] = d[row->id[i]];
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
-        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
+        size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE, before = next;
         const float *l = sampi_view_tile(view, &it, at, len, &next);
-        if (sums) row->k->probs(l, len, sums->max, (double)sums->z, p);
-        if (row->sum > 0.0) {
-            memcpy(p, row->work->logits + at, SAMPI_TILE * sizeof *p);
-            sampi_llama_quotients(p, row->sum);
-        }
-        sampi_write_tile(d + at, len, l, has_p ? p : NULL);
+        if (is_sparse && next == before)
+            memset(p, 0, sizeof p); /* all masked */
+        else if (sums)
+            row->k->probs(l, len, sums->max, (double)sums->z, p);
+        if (row->sum > 0.0)
+            row->k->put(d + at, len, l, row->work->logits + at, row->sum);
+        else
+            row->k->put(d + at, len, l, sums ? p : NULL, 1.0);
     }
 }
 
@@ -11200,39 +11335,105 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
 
 /* ---- in llama.cpp's arithmetic ---- */
 
-/* sum + e [0] + e [1] + ... as a loop of doubles gives it; n is a tile's, and `part` what they sum to in some order.
-   All are exact, where the sum stays between two powers of two and every term is a multiple of its last place. */
-static double sampi_llama_sum_on(const sampi_kernels *k, const float *e, size_t n, double part, double sum)
+/* How a sum of doubles grows by a tile's e if it begins one ulp above `sum`, from where it grows by d: by as much, but
+   for the first term half way between two sums, after which both are even. */
+static double sampi_llama_odd_sum(const float *e, double sum, double d)
 {
-    uint64_t exponent = sampi_bits(sum) >> 52;
-    if (sampi_bits(sum + part) >> 52 == exponent &&
-        k->count(e, n, (float)sampi_from_bits((exponent - 29) << 52)) == n)
-        return sum + part;
-    for (size_t i = 0; i < n; i++) sum += (double)e[i];
+    const double up = sampi_from_bits(sampi_bits(sum) + 1), ulp = up - sum;
+    double a = sum, b = up;
+    for (size_t i = 0; i < SAMPI_TILE && b - a == ulp; i++) a += (double)e[i], b += (double)e[i];
+    return d + (b - a - ulp);
+}
+
+/* sum + e [0] + e [1] + ... as a loop of doubles gives it, tile [i] what it is behind each tile. While it stays between
+   two powers of two a tile adds the same whatever the sum was before, but for one thing, whether that was even. So four
+   tiles are added at once. */
+static SAMPI_HOT double sampi_llama_sum_tiles(const float *e, size_t n, double *tile)
+{
+    double sum = 0.0;
+    for (size_t at = 0, len; at < n; at += len, tile += 4) {
+        double s0 = sum, s1 = sum, s2 = sum, s3 = sum, to = sum;
+        const float *x = e + at;
+        len = n - at < 4 * SAMPI_TILE ? n - at : 4 * SAMPI_TILE;
+        bool whole = len == 4 * SAMPI_TILE;
+        for (size_t i = 0; whole && i < SAMPI_TILE; i++) {
+            s0 += (double)x[i];
+            s1 += (double)x[i + SAMPI_TILE];
+            s2 += (double)x[i + 2 * SAMPI_TILE];
+            s3 += (double)x[i + 3 * SAMPI_TILE];
+        }
+        const double s[4] = { s0, s1, s2, s3 };
+        for (size_t k = 0; whole && k < 4; k++) {
+            bool odd = (sampi_bits(to) ^ sampi_bits(sum)) & 1;
+            tile[k] = to += odd ? sampi_llama_odd_sum(x + k * SAMPI_TILE, sum, s[k] - sum) : s[k] - sum;
+        }
+        whole = whole && sampi_bits(to) >> 52 == sampi_bits(sum) >> 52;
+        for (size_t i = 0; !whole && i < len; i++) tile[i / SAMPI_TILE] = sum += (double)x[i];
+        if (whole) sum = to;
+    }
     return sum;
+}
+
+/* Where e [0] + e [1] + ... reaches `want`, or the last one; tile: its sums behind each tile. */
+static SAMPI_COLD samp_token sampi_llama_reach(const float *e, const double *tile, size_t n, double want)
+{
+    double run = 0.0;
+    size_t i = 0;
+    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < want; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
+    for (; i + 1 < n; i++) {
+        run += (double)e[i];
+        if (run >= want) break;
+    }
+    return (samp_token)i;
 }
 
 /* sampi_llama_choose, of a row: the sums are those of its loops. */
 static SAMPI_COLD void sampi_view_dist(sampi_view *view, sampi_sampler *s)
 {
     sampi_row *row = &view->row;
-    double u = sampi_mt_double(sampi_mt_of(s)), sum = 0.0, *tile = (double *)(void *)row->work->sum, run = 0.0;
+    double u = sampi_mt_double(sampi_mt_of(s)), *tile = (double *)(void *)row->work->sum;
     float max = sampi_row_max(row), *e = row->work->logits;
-    size_t n = view->cur->size, next = 0, i = 0;
+    size_t n = view->cur->size, next = 0;
     sampi_pieces it;
     sampi_start(&it, row);
     for (size_t at = 0; at < n; at += SAMPI_TILE) {
         size_t len = n - at < SAMPI_TILE ? n - at : SAMPI_TILE;
-        double part = row->expf(sampi_view_tile(view, &it, at, len, &next), len, 1.0f, max, e + at);
-        tile[at / SAMPI_TILE] = sum = sampi_llama_sum_on(row->k, e + at, len, part, sum);
+        const float *l = sampi_view_tile(view, &it, at, len, &next);
+        if (row->k->count(l, len, -FLT_MAX))
+            (void)row->expf(l, len, 1.0f, max, e + at);
+        else
+            memset(e + at, 0, len * sizeof *e); /* all masked */
     }
-    row->sum = sum;
-    for (; i + SAMPI_TILE < n && tile[i / SAMPI_TILE] < u * sum; i += SAMPI_TILE) run = tile[i / SAMPI_TILE];
-    for (; i + 1 < n; i++) {
-        run += (double)e[i];
-        if (run >= u * sum) break;
-    }
-    row->token = (samp_token)i;
+    row->sum = sampi_llama_sum_tiles(e, n, tile);
+    row->token = sampi_llama_reach(e, tile, n, u * row->sum);
+}
+
+/* p of all of a sorted array, which is no view: e^(l - max), where `logits` is, over their sum as a loop of floats
+   gives it; `tile` [tiles]: of doubles, and what it is behind each tile. Returns the sum. */
+static SAMPI_COLD double sampi_view_softmax(const sampi_view *view, double *tile)
+{
+    const sampi_kernels *k = sampi_use();
+    const samp_token_data_array *cur = view->cur;
+    float *x = view->work->own, *e = view->work->logits;
+    (void)k->split(cur->data, cur->size, x);
+    (void)sampi_expf_of(view->work, k)(x, cur->size, 1.0f, x[0], e);
+    double sum = tile ? sampi_llama_sum_tiles(e, cur->size, tile) : (double)sampi_add(e, cur->size, 0.0f);
+    k->put(cur->data, cur->size, x, e, sum);
+    return sum;
+}
+
+/* dist, of a long sorted array. */
+static SAMPI_COLD bool sampi_view_sorted_dist(sampi_view *view, sampi_sampler *s)
+{
+    samp_token_data_array *cur = view->cur;
+    double *tile = (double *)(void *)view->work->sum;
+    if (s->kind != SAMPI_DIST || s->off || !cur->sorted || cur->size <= SAMPI_FEW || cur->size > view->work->n ||
+        sampi_check(cur))
+        return false;
+    view->ordinal[s->kind]++;
+    double u = sampi_mt_double(sampi_mt_of(s)), sum = sampi_view_softmax(view, tile);
+    cur->selected = sampi_llama_reach(view->work->logits, tile, cur->size, u * sum);
+    return true;
 }
 
 /* What is left, indices in place of ids, takes the array's place. */
@@ -11267,16 +11468,23 @@ static SAMPI_COLD int sampi_view_llama(sampi_view *view, sampi_sampler *s)
         status = SAMPI_DECLINED; /* it leaves the p that its entropy comes from */
     else
         status = sampi_run_llama(row, s, true);
-    errno = before;
     if (status == SAMPI_DECLINED && sampi_llama_sorts(s)) {
         sampi_close_view(view, NULL, -1);
         sampi_sort_long(&SAMPI_BY_LOGIT, view->cur->data, view->cur->size, view->work);
         view->cur->sorted = true;
+        if (s->kind == SAMPI_XTC) {
+            status = SAMP_OK;
+            if (sampi_mt_float(sampi_mt_of(s)) <= s->u.xtc.p) {
+                (void)sampi_view_softmax(view, NULL);
+                sampi_llama_xtc_cut(s, view->cur);
+            }
+        }
     }
+    errno = before;
     if (status) return status;
     view->sorts = row->by_order;
     view->ordinal[s->kind]++;
-    if (row->cur.data)
+    if (row->cur.data && view->is_open)
         sampi_view_keep(view, flags & SAMPI_KEEPS_P);
     else if (row->token >= 0)
         sampi_close_view(view, NULL, row->token);
@@ -11291,6 +11499,7 @@ static SAMPI_COLD int sampi_view_apply(sampi_view *view, sampi_sampler *s)
     if (view->is_open && !s->off && !sampi_fits_view(view, s)) sampi_close_view(view, NULL, -1);
     bool is_llama = s->rng == SAMP_RNG_MT19937;
     if (!view->is_open) status = sampi_open_view(view, is_llama);
+    if (status == SAMPI_DECLINED && is_llama && sampi_view_sorted_dist(view, s)) return SAMP_OK;
     if (status == SAMPI_DECLINED) return sampi_run(s, view->cur, position, view->ordinal);
     if (status || s->off) return status;
     if (!is_llama && !(sampi_traits_of(s->kind)->flags & SAMPI_SELECTS))
@@ -11680,7 +11889,8 @@ struct sampi_io {
     unsigned char *to;         /* where to write; NULL: only count */
     const unsigned char *from; /* [size] what to check or read */
     size_t size, at;
-    bool bad; /* once set, nothing more is looked at */
+    uint8_t bad;  /* once set, nothing more is looked at; 2: for want of memory */
+    void *copies; /* sampi_matcher: what a load's grammars become */
 };
 
 /* An integer of n bytes: x if it is to be written, else what stands there. All go through here, least significant
@@ -11888,7 +12098,7 @@ static int sampi_state_status(const samp_sampler *s)
 /* Writing without a place to write to: the size can't differ from what samp_state_save writes. */
 SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 {
-    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, false };
+    sampi_io io = { SAMPI_WRITE, NULL, NULL, 0, 0, 0, NULL };
     if (sampi_state_status(s)) return 0;
     sampi_io_all((sampi_sampler *)(uintptr_t)s, 0, &io); /* in this mode it is only looked at */
     return io.at + 8;
@@ -11897,7 +12107,7 @@ SAMP_API SAMPI_COLD size_t samp_state_size(const samp_sampler *s)
 /* What can fail comes before the first byte. s is cast to be written, but in this mode it is only read. */
 SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, false };
+    sampi_io io = { SAMPI_WRITE, (unsigned char *)bytes, NULL, 0, 0, 0, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     if (size < samp_state_size(s)) return SAMP_E_WORKSPACE;
@@ -11910,14 +12120,14 @@ SAMP_API SAMPI_COLD int samp_state_save(const samp_sampler *s, void *bytes, size
    through; only then the sampler changes. It is an edit like any other, so the GPU makes a new copy. */
 SAMP_API SAMPI_COLD int samp_state_load(samp_sampler *s, const void *bytes, size_t size)
 {
-    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, false };
+    sampi_io io = { SAMPI_CHECK, NULL, (const unsigned char *)bytes, size, 0, 0, NULL };
     int status = bytes ? sampi_state_status(s) : SAMP_E_NULL;
     if (status) return status;
     uint64_t fingerprint = sampi_fingerprint((const sampi_sampler *)s);
     sampi_io_all((sampi_sampler *)s, fingerprint, &io);
     size_t end = io.at;
     uint64_t sum = sampi_io_int(&io, 0, 8);
-    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return SAMP_E_FORMAT;
+    if (io.bad || io.at != size || sum != sampi_checksum(bytes, end)) return sampi_load_failed(&io);
     io.mode = SAMPI_READ; /* every byte has been checked: from here on nothing fails */
     io.at = 0;
     sampi_edited((sampi_sampler *)s);
@@ -13477,19 +13687,22 @@ static const char *sampi_llama_piece(const samp_vocab *vocab, samp_token token, 
     return v->bytes + v->at[token];
 }
 
-/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. */
+/* llama.cpp writes nothing where there is too little room, and says how many there are as a negative number. What it
+   says of a breaker of dry's fits in `few`: a breaker that is missing for want of memory would be another sampler. */
 static int32_t sampi_llama_tokenize(const samp_vocab *vocab, const char *text, size_t n_bytes, samp_token *out,
                                     int32_t n_max)
 {
     const struct llama_vocab *from = (const struct llama_vocab *)vocab->user;
-    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, out, n_max, false, false);
-    if (n >= 0) return n;
-    samp_token *all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
-    if (!all) return 0;
-    n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false);
-    memcpy(out, all, (size_t)(n < n_max ? n : n_max) * sizeof *out);
-    SAMP_FREE(all);
-    return n < n_max ? n : n_max;
+    samp_token few[2 * SAMPI_BREAKER_MAX], *all = few;
+    int32_t n = samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, few, 2 * SAMPI_BREAKER_MAX, false, false);
+    if (n < 0) {
+        all = (samp_token *)SAMP_MALLOC((size_t)-n * sizeof *all);
+        n = all ? samp_llama_fn_tokenize(from, text, (int32_t)n_bytes, all, -n, false, false) : 0;
+    }
+    if (n > n_max) n = n_max;
+    if (n > 0) memcpy(out, all, (size_t)n * sizeof *out);
+    if (all != few) SAMP_FREE(all);
+    return n;
 }
 
 /* Twice over the tokens: what room they take, and then what they are. */
@@ -13534,13 +13747,15 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
-                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
    (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
+   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
+   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there.
@@ -15048,12 +15263,23 @@ SAMP_API void samp_grammar_free(samp_grammar *g)
        size << 10 | depth         nodes from here to the end of its subtree, itself counted; bytes up to here
 
    There are two tries, one behind the other. The first has the plain tokens: whole characters that JSON's strings have
-   as they are. Where a grammar takes any of them, they need no walk. Before the tries: how many tokens there are, how
-   many nodes in all and in the first trie, and two sets of bits: the plain tokens, and all that are in a trie. */
+   as they are. Grammars mostly take such characters by kinds: all letters, or all but spaces. A character is of one of
+   16 kinds (sampi_kind_of), and what is below is there so that many tokens that consist of the same kinds are taken at
+   once, without a walk. The index is words, in this order:
 
-#define SAMPI_INDEX_MAGIC 0x31495653u /* "SVI1" */
-#define SAMPI_INDEX_HEAD  8           /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest [2], 0, 0 */
+       head       as below
+       plain      a set of bits: the tokens of the first trie
+       all        and those of both
+       groups     the plain tokens by the set of kinds that they have: that set, and the number of the group's first
+                  listed token. Behind the last group: 0 and n_listed
+       listed     the tokens of all groups, in each the shortest first: token | characters << 24 (255: so many or more)
+       below      of each node of the first trie, what is below it: a set of kinds | characters of the longest way << 16
+       nodes      both tries */
+
+#define SAMPI_INDEX_MAGIC 0x32495653u /* "SVI2" */
+#define SAMPI_INDEX_HEAD  8 /* words: magic, n_vocab, n_nodes, n_plain, checksum of the rest (2), groups, listed */
 #define SAMPI_NO_TOKEN    0xffffffu
+#define SAMPI_ALL_KINDS   0xffffu
 #define SAMPI_MAX_PIECE   1023      /* bytes of a token */
 #define SAMPI_MAX_TRIE    (1 << 22) /* nodes of a trie */
 
@@ -15062,7 +15288,9 @@ struct samp_vocab_index {
     const uint32_t *words;                      /* the whole index, as it is saved */
     uint32_t *own;                              /* the same if it is ours to free, else NULL */
     uint32_t n_vocab, n_nodes, n_plain, n_mask; /* n_mask: words of a mask */
-    const uint32_t *plain, *all, *nodes;
+    uint32_t n_groups, n_listed;
+    const uint32_t *plain, *all, *groups, *listed, *below, *nodes;
+    uint8_t kind_of[256]; /* sampi_kind_of */
 };
 
 /* A token's bytes, while the tries are made. */
@@ -15155,6 +15383,19 @@ static int sampi_index_trie(sampi_vec *words, const sampi_spelt *p, size_t n, ui
     return SAMP_OK;
 }
 
+/* Which kind of character begins with that byte? Letters are four kinds, since some patterns have only those of
+   hexadecimal numbers; marks that patterns often name have one each; all that is not ASCII is one. */
+static uint32_t sampi_kind_of(uint8_t byte)
+{
+    static const char marks[] = " _-./:,@+";
+    if (byte >= 0x80) return 15;
+    if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
+    if (byte >= '0' && byte <= '9') return 4;
+    uint32_t kind = 5;
+    while (kind < 14 && marks[kind - 5] != (char)byte) kind++;
+    return kind;
+}
+
 /* Where the parts of an index are. */
 static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
 {
@@ -15162,16 +15403,96 @@ static void sampi_index_open(samp_vocab_index *index, const uint32_t *words)
     index->n_vocab = words[1];
     index->n_nodes = words[2];
     index->n_plain = words[3];
+    index->n_groups = words[6];
+    index->n_listed = words[7];
     index->n_mask = (index->n_vocab + 31) / 32;
     index->plain = words + SAMPI_INDEX_HEAD;
     index->all = index->plain + index->n_mask;
-    index->nodes = index->all + index->n_mask;
+    index->groups = index->all + index->n_mask;
+    index->listed = index->groups + 2 * (size_t)index->n_groups + 2;
+    index->below = index->listed + index->n_listed;
+    index->nodes = index->below + index->n_plain;
+    for (uint32_t b = 0; b < 256; b++) index->kind_of[b] = (uint8_t)sampi_kind_of((uint8_t)b);
 }
 
-/* Words of an index that has such numbers. */
-static size_t sampi_index_words(uint32_t n_vocab, uint32_t n_nodes)
+/* Words of an index that has such a head. */
+static size_t sampi_index_words(const uint32_t *head)
 {
-    return SAMPI_INDEX_HEAD + 2 * (size_t)((n_vocab + 31) / 32) + 2 * (size_t)n_nodes;
+    return SAMPI_INDEX_HEAD + 2 * (((size_t)head[1] + 31) / 32) + 2 * (size_t)head[6] + 2 + head[7] + head[3] +
+           2 * (size_t)head[2];
+}
+
+/* Tokens by a key, as they are put in groups: kinds << 8 | characters, at most 255. */
+typedef struct sampi_listed {
+    uint32_t key, token;
+} sampi_listed;
+
+/* By their keys, eight bits at a time; equal ones stay in order. `room` has as many. */
+static void sampi_sort_listed(sampi_listed *p, sampi_listed *room, size_t n)
+{
+    for (uint32_t shift = 0; shift < 32; shift += 8) { /* an even number of times: they end where they began */
+        size_t at[257] = { 0 };
+        for (size_t i = 0; i < n; i++) at[(p[i].key >> shift & 255) + 1]++;
+        for (size_t i = 0; i < 256; i++) at[i + 1] += at[i];
+        for (size_t i = 0; i < n; i++) room[at[p[i].key >> shift & 255]++] = p[i];
+        sampi_listed *t = p;
+        p = room;
+        room = t;
+    }
+}
+
+/* Append the groups of the plain tokens, and the list of these. */
+static int sampi_index_groups(sampi_vec *words, const sampi_spelt *pieces, size_t n)
+{
+    sampi_listed *p = (sampi_listed *)SAMP_MALLOC((2 * n + 1) * sizeof *p);
+    uint32_t n_groups = 0, key = 0;
+    if (!p) return SAMP_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t kinds = 0, length = 0;
+        for (uint32_t k = 0; k < pieces[i].n; k++) {
+            kinds |= 1u << sampi_kind_of(pieces[i].bytes[k]);
+            length += (pieces[i].bytes[k] & 0xc0) != 0x80;
+        }
+        p[i].key = kinds << 8 | (length < 255 ? length : 255);
+        p[i].token = pieces[i].token;
+    }
+    sampi_sort_listed(p, p + n, n);
+    for (size_t i = 0; i < n; i++) n_groups += i == 0 || p[i].key >> 8 != p[i - 1].key >> 8;
+    uint32_t *at = (uint32_t *)sampi_vec_add(words, 4, 2 * (int32_t)n_groups + 2 + (int32_t)n);
+    if (at) {
+        uint32_t *listed = at + 2 * (size_t)n_groups + 2;
+        for (size_t i = 0; i < n; i++) {
+            if (i == 0 || p[i].key >> 8 != key >> 8) {
+                *at++ = p[i].key >> 8;
+                *at++ = (uint32_t)i;
+            }
+            key = p[i].key;
+            listed[i] = p[i].token | (key & 255) << 24;
+        }
+        *at++ = 0;
+        *at = (uint32_t)n;
+        ((uint32_t *)words->data)[6] = n_groups;
+        ((uint32_t *)words->data)[7] = (uint32_t)n;
+    }
+    SAMP_FREE(p);
+    return at ? (int)SAMP_OK : (int)SAMP_E_NOMEM;
+}
+
+/* Of each node of a trie [n], what is below it. All nodes below come behind it, so it goes from the end to the front;
+   path [d]: what has been found below the node at depth d that is still to come. */
+static void sampi_index_below(const uint32_t *nodes, uint32_t n, uint32_t *below, uint32_t *path)
+{
+    for (uint32_t d = 0; d <= SAMPI_MAX_PIECE; d++) path[d] = 0;
+    for (uint32_t i = n; i-- > 0;) {
+        const uint32_t depth = nodes[2 * (size_t)i + 1] & 1023;
+        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
+        below[i] = path[depth];
+        path[depth] = 0;
+        if (i == 0) return;
+        const uint32_t longest = (below[i] >> 16) + ((byte & 0xc0) != 0x80), other = path[depth - 1];
+        path[depth - 1] = ((below[i] | other | 1u << sampi_kind_of(byte)) & SAMPI_ALL_KINDS) |
+                          (longest > other >> 16 ? longest : other >> 16) << 16;
+    }
 }
 
 /* The tokens that have a trie, the plain ones first: not those that end a generation, nor empty ones (or that begin
@@ -15215,6 +15536,8 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
         if (i < n_plain) at[SAMPI_INDEX_HEAD + token / 32] |= 1u << token % 32;
         at[SAMPI_INDEX_HEAD + n_mask + token / 32] |= 1u << token % 32;
     }
+    status = sampi_index_groups(words, pieces, n_plain);
+    if (status) return status;
     sampi_sort_spelt(pieces, n_plain, 0);
     sampi_sort_spelt(pieces + n_plain, n - n_plain, 0);
     sampi_vec nodes;
@@ -15222,8 +15545,11 @@ static int sampi_index_build(const samp_vocab *vocab, sampi_vec *words, sampi_sp
     status = sampi_index_trie(&nodes, pieces, n_plain, path);
     uint32_t n_first = (uint32_t)nodes.n / 2;
     if (!status) status = sampi_index_trie(&nodes, pieces + n_plain, n - n_plain, path);
-    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, nodes.n);
-    if (room) memcpy(room, nodes.data, (size_t)nodes.n * 4);
+    uint32_t *room = status ? NULL : (uint32_t *)sampi_vec_add(words, 4, (int32_t)n_first + nodes.n);
+    if (room) {
+        sampi_index_below((const uint32_t *)nodes.data, n_first, room, path);
+        memcpy(room + n_first, nodes.data, (size_t)nodes.n * 4);
+    }
     if (!status && !room) status = SAMP_E_NOMEM;
     at = (uint32_t *)words->data;
     at[0] = SAMPI_INDEX_MAGIC;
@@ -15298,14 +15624,22 @@ static bool sampi_index_trie_sound(const uint32_t *nodes, uint32_t first, uint32
 static bool sampi_index_sound(const uint32_t *words, size_t size, uint32_t n_vocab)
 {
     if (size < 4 * SAMPI_INDEX_HEAD || words[0] != SAMPI_INDEX_MAGIC || words[1] != n_vocab) return false;
-    const uint32_t n_nodes = words[2], n_plain = words[3];
-    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || size != 4 * sampi_index_words(n_vocab, n_nodes))
-        return false;
+    const uint32_t n_nodes = words[2], n_plain = words[3], n_groups = words[6], n_listed = words[7];
+    if (n_nodes > 2 * SAMPI_MAX_TRIE || n_plain > n_nodes || n_listed > n_vocab || n_groups > n_listed) return false;
+    if (size != 4 * sampi_index_words(words)) return false;
     uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
     if (sum != ((uint64_t)words[5] << 32 | words[4])) return false;
-    const uint32_t *nodes = words + size / 4 - 2 * (size_t)n_nodes;
-    return sampi_index_trie_sound(nodes, 0, n_plain, n_vocab) &&
-           sampi_index_trie_sound(nodes, n_plain, n_nodes, n_vocab);
+    samp_vocab_index index;
+    sampi_index_open(&index, words);
+    for (uint32_t i = 0; i <= n_groups; i++) {
+        const uint32_t first = index.groups[2 * (size_t)i + 1];
+        if (i == 0 ? first != 0 : first < index.groups[2 * (size_t)i - 1] || first > n_listed) return false;
+        if (i == n_groups && first != n_listed) return false;
+    }
+    for (uint32_t i = 0; i < n_listed; i++)
+        if ((index.listed[i] & SAMPI_NO_TOKEN) >= n_vocab) return false;
+    return sampi_index_trie_sound(index.nodes, 0, n_plain, n_vocab) &&
+           sampi_index_trie_sound(index.nodes, n_plain, n_nodes, n_vocab);
 }
 
 SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const void *bytes, size_t size, int *status)
@@ -15326,7 +15660,7 @@ SAMP_API samp_vocab_index *samp_vocab_index_map(const samp_vocab *vocab, const v
 
 SAMP_API size_t samp_vocab_index_size(const samp_vocab_index *index)
 {
-    return index ? 4 * sampi_index_words(index->n_vocab, index->n_nodes) : 0;
+    return index ? 4 * sampi_index_words(index->words) : 0;
 }
 
 SAMP_API int samp_vocab_index_save(const samp_vocab_index *index, void *bytes, size_t size)
@@ -15700,7 +16034,13 @@ enum {
 typedef struct sampi_lex {
     sampi_node node;
     int32_t flags, calls, n_calls; /* calls: the first of them */
-    int32_t reach[3]; /* -1: not known yet. [keep]: sampi_plain_reach; [2]: is it any one character? sampi_counted */
+    int32_t live, first;           /* in the matcher's array, -1: not known yet: sampi_live_of, sampi_first_of */
+    int32_t mark;                  /* sampi_explore has seen it, if it is the matcher's mark */
+    int32_t one;                   /* the kinds of which it takes one character: sampi_one_of; -1: not known yet */
+    int32_t reach[2];              /* [keep] and kinds [keep]: sampi_run; -1: not known yet */
+    uint16_t kinds[2];
+    bool explored[2];
+    bool stops; /* what is longer than its run can't come: sampi_counted */
 } sampi_lex;
 
 /* Go on with `then` behind a rule; or, with rule -1, behind a token (negated: any other one). If the rule is a list's
@@ -15739,9 +16079,12 @@ typedef struct sampi_pairs {
     int32_t n, round;
 } sampi_pairs;
 
-/* A level of a walk: what there was when the node was done. */
+/* A level of a walk: what there was when the node was done. Its items are those behind the level before it; or, where
+   it is but one, it is not on the stack, but here: state, in frame. */
 typedef struct sampi_level {
     int32_t items, frames, edges;
+    int32_t state, frame;
+    bool calls; /* its items have calls that have not been entered yet */
 } sampi_level;
 
 typedef struct sampi_memo {
@@ -15754,16 +16097,17 @@ typedef struct sampi_memo {
 typedef struct sampi_matcher {
     const samp_vocab_index *index;
     const samp_grammar *grammar;
-    sampi_tree tree;       /* a copy of the grammar's, which grows */
-    sampi_vec work;        /* sampi_node: a stack, of sampi_derive and others */
-    sampi_vec states;      /* sampi_lex; 0 is dead */
-    sampi_vec next;        /* int32_t [states x classes] the state behind each class of bytes, -1: not known yet */
-    sampi_vec calls;       /* sampi_call */
-    sampi_vec items;       /* sampi_item; the first n_now are where the text is */
-    sampi_vec frames;      /* sampi_frame */
-    sampi_vec edges;       /* sampi_edge */
-    sampi_vec entries;     /* sampi_entry */
+    sampi_tree tree;   /* a copy of the grammar's, which grows */
+    sampi_vec work;    /* sampi_node: a stack, of sampi_derive and others */
+    sampi_vec states;  /* sampi_lex; 0 is dead */
+    sampi_vec next;    /* int32_t [states x classes] the state behind each class of bytes, below 0: not known yet */
+    sampi_vec calls;   /* sampi_call */
+    sampi_vec items;   /* sampi_item; the first n_now are where the text is */
+    sampi_vec frames;  /* sampi_frame */
+    sampi_vec edges;   /* sampi_edge */
+    sampi_vec entries; /* sampi_entry */
     sampi_vec entry_slots; /* int32_t, -1 = free */
+    sampi_vec classes;     /* uint32_t [8] each: sets of classes of bytes, of states */
     sampi_vec tokens, places;
     sampi_vec history; /* samp_token: what has been accepted */
     sampi_vec past;    /* sampi_item: those of the places before the last tokens, one place behind the other, */
@@ -15777,13 +16121,15 @@ typedef struct sampi_matcher {
     uint32_t *bits;      /* a mask, for apply */
     int32_t n_now, base; /* base: frames from there on are of the step under way */
     int32_t live;        /* frames that were left when they were last looked through */
-    int32_t in_vain;     /* steps that sampi_takes_plain took before it gave up */
+    int32_t in_vain;     /* steps that sampi_explore took before it gave up */
+    int32_t mark;        /* of its last call */
     bool ended;          /* the step under way has an item that ends the outermost frame */
     int status;          /* what went wrong in the call under way */
     int64_t budget;      /* steps that it may still take */
     size_t max_bytes;
     int64_t max_steps;
-    size_t n_bits; /* bytes of all entries' bits */
+    size_t n_bits;                /* bytes of all entries' bits */
+    struct sampi_matcher *behind; /* the next one of a samp_state_load under way */
 } sampi_matcher;
 
 static sampi_lex *sampi_lex_at(const sampi_matcher *m, int32_t s) { return (sampi_lex *)m->states.data + s; }
@@ -16019,12 +16365,29 @@ static sampi_node sampi_repeat_rest(sampi_matcher *m, const sampi_expr *e)
     return sampi_sound(m, sampi_tree_repeat(&m->tree, e->a, least, e->c < 0 ? -1 : e->c - 1));
 }
 
+/* What a sequence begins with. */
+static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+{
+    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
+        n = sampi_through(m, sampi_at(&m->tree, n)->a);
+    return n;
+}
+
 static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte);
+
+/* Can it be seen at once that no text of n begins with the byte? Of many alternatives most are such. */
+static bool sampi_refuses(const sampi_matcher *m, sampi_node n, int32_t byte)
+{
+    n = sampi_front(m, n);
+    const sampi_expr *e = sampi_at(&m->tree, n);
+    if (e->kind == SAMPI_NODE_TEXT) return *sampi_bytes_at(&m->tree, e->a) != byte;
+    return e->kind == SAMPI_NODE_SET && !(sampi_bytes_at(&m->tree, e->a)[byte / 8] >> byte % 8 & 1);
+}
 
 /* Push the alternatives of what may follow the byte in n. */
 static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
 {
-    while (sampi_step(m)) {
+    while (sampi_step(m) && !sampi_refuses(m, n, byte)) {
         n = sampi_through(m, n);
         const sampi_expr e = *sampi_at(&m->tree, n);
         switch (e.kind) {
@@ -16049,7 +16412,7 @@ static void sampi_follow(sampi_matcher *m, sampi_node n, int32_t byte)
                 continue;
             }
             case SAMPI_NODE_ALT:
-                sampi_offer(m, sampi_derive(m, e.a, byte));
+                if (!sampi_refuses(m, e.a, byte)) sampi_offer(m, sampi_derive(m, e.a, byte));
                 n = e.b;
                 continue;
             case SAMPI_NODE_REPEAT:
@@ -16088,6 +16451,111 @@ static sampi_node sampi_derive(sampi_matcher *m, sampi_node n, int32_t byte)
     return result;
 }
 
+/* Kinds of bytes that a node does not tell apart by a text's first byte, as sets of bits like a SET's. `left`: nodes
+   that may still be looked at. */
+typedef struct sampi_kinds {
+    uint8_t set[256][32];
+    uint8_t alone[32]; /* bytes that are known to be a kind of their own */
+    int32_t n, left;
+} sampi_kinds;
+
+/* Split all kinds of which some bytes are in a set and some are not: the others become a new kind. */
+static void sampi_split_kinds(sampi_kinds *kinds, const uint8_t *bits)
+{
+    uint64_t set[4], old[4], in[4], out[4];
+    memcpy(set, bits, sizeof set);
+    for (int32_t k = kinds->n - 1; k >= 0; k--) {
+        memcpy(old, kinds->set[k], sizeof old);
+        for (int32_t i = 0; i < 4; i++) {
+            in[i] = old[i] & set[i];
+            out[i] = old[i] & ~set[i];
+        }
+        if (!(in[0] | in[1] | in[2] | in[3]) || !(out[0] | out[1] | out[2] | out[3])) continue;
+        memcpy(kinds->set[k], in, sizeof in);
+        memcpy(kinds->set[kinds->n++], out, sizeof out); /* there were fewer kinds than bytes */
+    }
+}
+
+static int32_t sampi_kind_with(const sampi_kinds *kinds, uint8_t byte)
+{
+    int32_t k = 0;
+    while (!(kinds->set[k][byte / 8] >> byte % 8 & 1)) k++;
+    return k;
+}
+
+/* The same of a set of one byte. */
+static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
+{
+    const uint8_t bit = (uint8_t)(1u << byte % 8);
+    if (kinds->alone[byte / 8] & bit) return;
+    kinds->alone[byte / 8] |= bit;
+    uint8_t *old = kinds->set[sampi_kind_with(kinds, byte)], *made = kinds->set[kinds->n];
+    old[byte / 8] &= (uint8_t)~bit;
+    bool others = false;
+    for (int32_t i = 0; i < 32 && !others; i++) others = old[i] != 0;
+    if (!others) { /* it was alone */
+        old[byte / 8] |= bit;
+        return;
+    }
+    memset(made, 0, 32);
+    made[byte / 8] = bit;
+    kinds->n++;
+}
+
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
+/* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
+static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
+{
+    while (--kinds->left >= 0 && sampi_step(m)) {
+        n = sampi_through(m, n);
+        const sampi_expr e = *sampi_at(&m->tree, n);
+        switch (e.kind) {
+            case SAMPI_NODE_TEXT:
+                sampi_split_byte(kinds, m->grammar->byte_of[m->grammar->class_of[*sampi_bytes_at(&m->tree, e.a)]]);
+                return;
+            case SAMPI_NODE_SET: sampi_split_kinds(kinds, sampi_bytes_at(&m->tree, e.a)); return;
+            case SAMPI_NODE_SEQ:
+                sampi_find_kinds(m, e.a, kinds);
+                if (!(sampi_at(&m->tree, sampi_through(m, e.a))->known & SAMPI_KNOWN_EMPTY)) return;
+                n = e.b;
+                continue;
+            case SAMPI_NODE_ALT:
+            case SAMPI_NODE_AND:
+                sampi_find_kinds(m, e.a, kinds);
+                n = e.b;
+                continue;
+            case SAMPI_NODE_REPEAT:
+            case SAMPI_NODE_NOT: n = e.a; continue;
+            case SAMPI_NODE_MEMBERS: n = sampi_list_more(m, n); continue;
+            default: return; /* no byte of its own */
+        }
+    }
+}
+
+/* Of each class of bytes the first one that the node does not tell from it, [n_classes]. All are told apart of a node
+   that takes too long to look through. */
+static void sampi_kinds_of(sampi_matcher *m, sampi_node n, uint8_t *first)
+{
+    enum { PATIENCE = 2000 };
+    const samp_grammar *g = m->grammar;
+    sampi_kinds kinds;
+    int32_t first_of[256];
+    memset(kinds.set[0], 0, sizeof kinds.set[0]);
+    memset(kinds.alone, 0, sizeof kinds.alone);
+    memset(first_of, 0xff, sizeof first_of);
+    kinds.n = 1;
+    kinds.left = PATIENCE;
+    for (int32_t c = 0; c < g->n_classes; c++) kinds.set[0][g->byte_of[c] / 8] |= (uint8_t)(1u << g->byte_of[c] % 8);
+    sampi_find_kinds(m, n, &kinds);
+    for (int32_t c = 0; c < g->n_classes; c++) {
+        int32_t *found = &first_of[sampi_kind_with(&kinds, g->byte_of[c])];
+        if (*found < 0 || kinds.left < 0) *found = c;
+        first[c] = (uint8_t)*found;
+    }
+}
+
 /* Is there a text that n, regular and with an AND in it, matches? Looks for a derivative that matches the empty text;
    the way to it is alive, and if there is none, all that were looked at are dead. */
 static bool sampi_search(sampi_matcher *m, sampi_node start)
@@ -16099,7 +16567,10 @@ static bool sampi_search(sampi_matcher *m, sampi_node start)
     sampi_at(&m->tree, start)->known |= SAMPI_KNOWN_QUEUED;
     for (int32_t at = first; at < m->work.n && !found && !m->status; at += 2) {
         sampi_node n = ((sampi_node *)m->work.data)[at];
+        uint8_t kinds[256];
+        sampi_kinds_of(m, n, kinds);
         for (int32_t c = 0; c < m->grammar->n_classes && !found && !m->status; c++) {
+            if (kinds[c] != c) continue;
             sampi_node d = sampi_derive(m, n, m->grammar->byte_of[c]);
             uint8_t known = sampi_at(&m->tree, d)->known;
             if (d == SAMPI_NEVER || (known & (SAMPI_KNOWN_DEAD | SAMPI_KNOWN_QUEUED))) continue;
@@ -16249,7 +16720,10 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     s->node = n;
     s->calls = first;
     s->n_calls = m->calls.n - first;
-    s->reach[0] = s->reach[1] = s->reach[2] = -1;
+    s->live = s->first = s->one = s->reach[0] = s->reach[1] = -1;
+    s->mark = 0;
+    s->kinds[0] = s->kinds[1] = 0;
+    s->explored[0] = s->explored[1] = s->stops = false;
     s->flags = sampi_at(&m->tree, n)->known & SAMPI_KNOWN_EMPTY ? SAMPI_STATE_ENDS : 0;
     if (s->n_calls) s->flags |= SAMPI_STATE_CALLS;
     for (int32_t i = first; i < m->calls.n; i++)
@@ -16257,18 +16731,32 @@ static int32_t sampi_state_of(sampi_matcher *m, sampi_node n)
     return sampi_at(&m->tree, n)->state = m->states.n - 1;
 }
 
-/* The state behind a byte, which has not been asked for yet. */
+/* The state behind a byte, which has not been asked for yet. One derivative serves all bytes that the state's node does
+   not tell apart. Which these are is found out when the state is first asked, and noted in its row: -2 - the first
+   class of their kind. */
 static int32_t sampi_make_next(sampi_matcher *m, int32_t state, int32_t class_of_byte)
 {
-    sampi_node n = sampi_derive(m, sampi_lex_at(m, state)->node, m->grammar->byte_of[class_of_byte]);
-    int32_t next = sampi_state_of(m, n);
-    if (!m->status)
-        ((int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)class_of_byte] = next;
-    return m->status ? 0 : next;
+    const int32_t n_classes = m->grammar->n_classes;
+    const size_t row = (size_t)state * (size_t)n_classes;
+    int32_t *next = (int32_t *)m->next.data + row, way = next[class_of_byte];
+    const sampi_node node = sampi_lex_at(m, state)->node;
+    if (way == -1) {
+        uint8_t first[256];
+        sampi_kinds_of(m, node, first);
+        if (m->status) return 0;
+        for (int32_t c = 0; c < n_classes; c++) next[c] = -2 - first[c];
+        way = next[class_of_byte];
+    }
+    int32_t to = sampi_state_of(m, sampi_derive(m, node, m->grammar->byte_of[-2 - way]));
+    if (m->status) return 0;
+    next = (int32_t *)m->next.data + row; /* it may have moved */
+    for (int32_t c = 0; c < n_classes; c++)
+        if (next[c] == way) next[c] = to;
+    return to;
 }
 
 /* The state behind a byte, 0 if there is none. */
-static int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
+static inline int32_t sampi_next(sampi_matcher *m, int32_t state, uint8_t byte)
 {
     int32_t c = m->grammar->class_of[byte];
     int32_t next = ((const int32_t *)m->next.data)[(size_t)state * (size_t)m->grammar->n_classes + (size_t)c];
@@ -16331,22 +16819,36 @@ static void sampi_return(sampi_matcher *m, int32_t frame)
     }
 }
 
-/* Complete the step's items, from number `from` on. A frame of this very step does not return: that its rule matches
-   the empty text was counted in when the caller's state was made. */
-static void sampi_close(sampi_matcher *m, int32_t from, bool enter)
+/* The items of the step under way from number `from` on: those that are done return. A frame of this very step does
+   not: that its rule matches the empty text was counted in when the caller's state was made. */
+static void sampi_close_returns(sampi_matcher *m, int32_t from)
+{
+    for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
+        sampi_item item = *sampi_item_at(m, i);
+        if (!(sampi_lex_at(m, item.state)->flags & SAMPI_STATE_ENDS) || item.frame >= m->base) continue;
+        if (item.frame == 0) m->ended = true;
+        sampi_return(m, item.frame);
+    }
+}
+
+/* And they call what they can. What is called here returns nowhere: if it matches the empty text, its caller could. */
+static void sampi_close_calls(sampi_matcher *m, int32_t from)
 {
     for (int32_t i = from; i < m->items.n && sampi_step(m); i++) {
         sampi_item item = *sampi_item_at(m, i);
         sampi_lex s = *sampi_lex_at(m, item.state);
-        if ((s.flags & SAMPI_STATE_ENDS) && item.frame < m->base) {
-            if (item.frame == 0) m->ended = true;
-            sampi_return(m, item.frame);
-        }
-        for (int32_t c = 0; enter && c < s.n_calls; c++) {
+        for (int32_t c = 0; c < s.n_calls; c++) {
             sampi_call call = ((const sampi_call *)m->calls.data)[s.calls + c];
             if (call.rule >= 0) sampi_enter(m, call, item.frame);
         }
     }
+}
+
+/* Complete the step's items, from number `from` on. */
+static void sampi_close(sampi_matcher *m, int32_t from)
+{
+    sampi_close_returns(m, from);
+    sampi_close_calls(m, from);
 }
 
 /* A new step begins. */
@@ -16366,14 +16868,14 @@ static int32_t sampi_advance(sampi_matcher *m, int32_t from, int32_t to, uint8_t
         sampi_item item = *sampi_item_at(m, i);
         sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
     return m->status ? 0 : m->items.n - first;
 }
 
 /* How many items, frames and edges there are: what sampi_drop goes back to. */
 static sampi_level sampi_mark(const sampi_matcher *m)
 {
-    sampi_level level = { m->items.n, m->frames.n, m->edges.n };
+    sampi_level level = { m->items.n, m->frames.n, m->edges.n, 0, 0, false };
     return level;
 }
 static void sampi_drop(sampi_matcher *m, sampi_level level)
@@ -16385,48 +16887,178 @@ static void sampi_drop(sampi_matcher *m, sampi_level level)
 
 /* ---- masks ---- */
 
-/* All tokens below a node of the trie that the items [from, to), which stand there, allow: appended to tokens; and,
-   with keep, the places where the outermost frame ends and tokens go on. Items and frames are kept for each level of
-   the node that is looked at, so going back costs nothing. */
-static void sampi_walk(sampi_matcher *m, uint32_t at, int32_t from, int32_t to, bool keep)
+/* The classes of bytes that may follow in a state, as a set of bits; its number in the matcher's array. */
+static int32_t sampi_live_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->live >= 0) return sampi_lex_at(m, state)->live;
+    uint32_t live[8] = { 0 };
+    for (int32_t c = 0; c < m->grammar->n_classes && !m->status; c++)
+        if (sampi_next(m, state, m->grammar->byte_of[c])) live[c / 32] |= 1u << c % 32;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room) return 0;
+    memcpy(room, live, sizeof live);
+    return sampi_lex_at(m, state)->live = m->classes.n - 8;
+}
+
+/* Those that what it calls may begin with. Where a state calls many rules, as between the members of an object, most
+   bytes that come are none of these, and then nothing needs to be called. */
+static int32_t sampi_first_of(sampi_matcher *m, int32_t state)
+{
+    if (sampi_lex_at(m, state)->first >= 0) return sampi_lex_at(m, state)->first;
+    const int32_t bottom = m->work.n;
+    uint32_t first[8] = { 0 };
+    sampi_pairs_clear(&m->seen);
+    sampi_work_push(m, state);
+    while (m->work.n > bottom && sampi_step(m)) {
+        const sampi_lex s = *sampi_lex_at(m, sampi_work_pop(m));
+        for (int32_t c = s.calls; c < s.calls + s.n_calls && sampi_step(m); c++) {
+            const int32_t rule = ((const sampi_call *)m->calls.data)[c].rule;
+            const int32_t body = rule < 0 ? 0 : sampi_state_of(m, sampi_rule_at(&m->tree, rule)->body);
+            if (!body || !sampi_pairs_add(m, &m->seen, body, 0)) continue;
+            const int32_t live = sampi_live_of(m, body);
+            for (int32_t i = 0; i < 8 && !m->status; i++) first[i] |= ((const uint32_t *)m->classes.data)[live + i];
+            sampi_work_push(m, body);
+        }
+    }
+    m->work.n = bottom;
+    uint32_t *room = (uint32_t *)sampi_more(m, &m->classes, sizeof *room, 8);
+    if (!room || m->status) return 0;
+    memcpy(room, first, sizeof first);
+    return sampi_lex_at(m, state)->first = m->classes.n - 8;
+}
+
+static bool sampi_may_call(sampi_matcher *m, int32_t state, uint8_t byte)
+{
+    if (!(sampi_lex_at(m, state)->flags & SAMPI_STATE_CALLS)) return false;
+    const int32_t first = sampi_first_of(m, state), c = m->grammar->class_of[byte];
+    return !m->status && (((const uint32_t *)m->classes.data)[first + c / 32] >> c % 32 & 1);
+}
+
+/* The calls of a level are entered, if one of them may begin with the byte. before: the level before it. */
+static void sampi_enter_level(sampi_matcher *m, sampi_level *level, int32_t before, uint8_t byte)
+{
+    bool may = level->state && sampi_may_call(m, level->state, byte);
+    for (int32_t i = before; i < level->items && !may && !level->state; i++)
+        may = sampi_may_call(m, sampi_item_at(m, i)->state, byte);
+    if (!may) return;
+    if (level->state) sampi_push_item(m, level->state, level->frame);
+    sampi_begin_step(m);
+    for (int32_t i = before; i < m->items.n; i++)
+        sampi_pairs_add(m, &m->seen, sampi_item_at(m, i)->state, sampi_item_at(m, i)->frame);
+    sampi_close_calls(m, before);
+    *level = sampi_mark(m);
+}
+
+/* A new level of the items that have been made behind the level `before`. False: there are none. */
+static bool sampi_make_level(sampi_matcher *m, sampi_level *level, const sampi_level *before)
+{
+    if (m->items.n == before->items) return false;
+    bool calls = false;
+    for (int32_t i = before->items; i < m->items.n; i++)
+        calls |= (sampi_lex_at(m, sampi_item_at(m, i)->state)->flags & SAMPI_STATE_CALLS) != 0;
+    const sampi_item last = *sampi_item_at(m, m->items.n - 1);
+    if (m->items.n == before->items + 1) m->items.n--;
+    *level = sampi_mark(m);
+    level->calls = calls;
+    if (m->items.n == before->items) {
+        level->state = last.state;
+        level->frame = last.frame;
+    }
+    return true;
+}
+
+static void sampi_set_bit(uint32_t *bits, uint32_t i) { bits[i / 32] |= 1u << i % 32; }
+
+/* An entry with a list of tokens gets a set of bits instead. */
+static void sampi_entry_widen(sampi_matcher *m, sampi_entry *entry)
+{
+    const size_t size = m->index->n_mask * (size_t)4;
+    entry->bits = (uint32_t *)SAMP_MALLOC(size);
+    if (!entry->bits) {
+        sampi_fault(m, SAMP_E_NOMEM);
+        return;
+    }
+    m->n_bits += size;
+    memset(entry->bits, 0, size);
+    for (int32_t i = entry->token; i < m->tokens.n; i++)
+        sampi_set_bit(entry->bits, (uint32_t)((const int32_t *)m->tokens.data)[i]);
+    m->tokens.n = entry->token;
+}
+
+/* The token of a node of the trie, if there is one, is one of the entry's. They are a list while they are few. */
+static inline void sampi_entry_take(sampi_matcher *m, sampi_entry *entry, uint32_t head)
+{
+    const uint32_t token = head >> 8;
+    if (token == SAMPI_NO_TOKEN) return;
+    if (entry->bits) {
+        sampi_set_bit(entry->bits, token);
+        return;
+    }
+    int32_t *room = (int32_t *)sampi_more(m, &m->tokens, sizeof *room, 1);
+    if (room) *room = (int32_t)token;
+    if ((size_t)(m->tokens.n - entry->token) >= m->index->n_mask / 4 + 8) sampi_entry_widen(m, entry);
+}
+
+/* All tokens at the nodes [i, end) of a trie, of which the first one has all others below it or beside it, that the
+   items [from, to), which stand before it, allow: the entry gets them; and, if its parent is odd, the places where the
+   outermost frame ends and tokens go on. What belongs to the nodes on the way to the one that is looked at is kept,
+   level by level, so going back costs nothing. The items' own calls have been entered, or do not count. */
+static void sampi_walk(sampi_matcher *m, uint32_t i, uint32_t end, int32_t from, int32_t to, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    const uint32_t end = at + (nodes[2 * (size_t)at + 1] >> 10), top = nodes[2 * (size_t)at + 1] & 1023;
+    const uint32_t top = i < end ? (nodes[2 * (size_t)i + 1] & 1023) - 1 : 0;
+    const bool keep = entry->parent & 1;
     sampi_level *level = m->level;
     level[0] = sampi_mark(m);
-    for (uint32_t i = at + 1; i < end && sampi_step(m);) {
+    if (to - from == 1) {
+        level[0].state = sampi_item_at(m, from)->state;
+        level[0].frame = sampi_item_at(m, from)->frame;
+    }
+    while (i < end && sampi_step(m)) {
         const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10;
         const uint32_t depth = (nodes[2 * (size_t)i + 1] & 1023) - top;
-        const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : level[depth - 1].items;
-        sampi_drop(m, level[depth - 1]);
+        const uint8_t byte = (uint8_t)head;
+        sampi_level *before = &level[depth - 1];
         m->ended = false;
-        if (hi - lo == 1) { /* the usual case: one item, which only moves on */
-            sampi_item item = *sampi_item_at(m, lo);
-            int32_t state = sampi_next(m, item.state, (uint8_t)head);
+        if (before->calls) {
+            sampi_drop(m, *before);
+            sampi_enter_level(m, before, level[depth - 2].items, byte);
+        }
+        if (before->state) { /* the usual case: one item, which only moves on */
+            const int32_t state = sampi_next(m, before->state, byte);
             if (!state) {
                 i += size;
                 continue;
             }
-            if (sampi_lex_at(m, state)->flags)
-                sampi_advance(m, lo, hi, (uint8_t)head);
-            else
-                sampi_push_item(m, state, item.frame);
+            const int32_t flags = sampi_lex_at(m, state)->flags;
+            if (!(flags & SAMPI_STATE_ENDS)) {
+                level[depth] = *before;
+                level[depth].state = state;
+                level[depth].calls = flags & SAMPI_STATE_CALLS;
+                sampi_entry_take(m, entry, head);
+                i++;
+                continue;
+            }
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            sampi_add_item(m, state, before->frame);
         } else {
-            sampi_advance(m, lo, hi, (uint8_t)head);
+            const int32_t lo = depth == 1 ? from : level[depth - 2].items, hi = depth == 1 ? to : before->items;
+            sampi_drop(m, *before);
+            sampi_begin_step(m);
+            for (int32_t k = lo; k < hi && sampi_step(m); k++) {
+                const sampi_item item = *sampi_item_at(m, k);
+                sampi_add_item(m, sampi_next(m, item.state, byte), item.frame);
+            }
         }
-        if (m->items.n == level[depth - 1].items) {
+        sampi_close_returns(m, before->items);
+        if (!sampi_make_level(m, &level[depth], before)) {
             i += size;
             continue;
         }
-        level[depth] = sampi_mark(m);
-        if (head >> 8 != SAMPI_NO_TOKEN) {
-            int32_t *token = (int32_t *)sampi_more(m, &m->tokens, sizeof *token, 1);
-            if (token) *token = (int32_t)(head >> 8);
-        }
-        if (m->ended && keep && size > 1) {
-            int32_t *place = (int32_t *)sampi_more(m, &m->places, sizeof *place, 1);
-            if (place) *place = (int32_t)i;
-        }
+        sampi_entry_take(m, entry, head);
+        int32_t *place = m->ended && keep && size > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
+        if (place) *place = (int32_t)i;
         i++;
     }
     sampi_drop(m, level[0]);
@@ -16445,183 +17077,337 @@ static int32_t sampi_plain_next(int32_t expects, int32_t b)
     return b == 0xe0 ? 4 : b == 0xed ? 5 : b == 0xf0 ? 6 : b == 0xf4 ? 7 : b < 0xe0 ? 1 : b < 0xf0 ? 2 : 3;
 }
 
-/* Does this state, whatever plain text comes, never end its frame (if that matters), call or die? With `one`: may it be
-   done behind any one character? Looks at all that can be reached, if it is little: pairs of a state and of what UTF-8
-   expects. What is true of a state is then true of all that were reached from it. */
-static bool sampi_takes_plain(sampi_matcher *m, int32_t state, bool keep, bool one)
+/* ---- runs: characters that a state takes whatever they are ----
+   A run of a state is a set of kinds and a number: every text of that many characters or fewer, all of these kinds,
+   leads from the state to no dead end, no call, and (if it matters: keep) no end of its frame. All tokens that are such
+   texts are allowed, and no walk is needed to find them. The inside of a string has such a run, most patterns have one,
+   and one that counts its characters has it as long as it is far from its bound. */
+
+/* What must be true of a state on the way through a character (never: flags), and behind it (flags that it has; the
+   state that it is, or 0 for any). */
+typedef struct sampi_demand {
+    int32_t never, behind, only;
+} sampi_demand;
+
+/* Of which of the kinds does a state take all characters, as demanded? The states behind them are pushed on work, some
+   more than once. `expects` is sampi_plain_next's. */
+static uint32_t sampi_kinds_taken(sampi_matcher *m, int32_t state, int32_t expects, uint32_t kinds, sampi_demand is)
 {
-    enum { MANY = 192, FEW = 12, PATIENCE = 1 << 18 }; /* to have looked at many in vain is dear */
-    const uint8_t *class_of = m->grammar->class_of;
-    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW;
-    const int64_t budget = m->budget;
-    int32_t pair[MANY][2] = { { state, 0 } }, n = 1;
-    for (int32_t i = 0; i < n; i++) {
-        int32_t last = -1, last_to = -1;
-        for (int32_t b = 0x20; b < 0xf5 && sampi_step(m); b++) {
-            int32_t to = sampi_plain_next(pair[i][1], b), k = 0;
-            if (to < 0 || (class_of[b] == last && to == last_to)) continue;
-            last = class_of[b];
-            last_to = to;
-            int32_t next = sampi_next(m, pair[i][0], (uint8_t)b);
-            const sampi_lex *s = sampi_lex_at(m, next);
-            if (!next || (s->flags & SAMPI_STATE_CALLS) || (keep && (s->flags & SAMPI_STATE_ENDS))) return false;
-            if (one && to == 0) {
-                if (!(s->flags & SAMPI_STATE_ENDS)) return false;
-                continue;
-            }
-            if (to == 0 && s->reach[keep] == INT32_MAX) continue;
-            while (k < n && (pair[k][0] != next || pair[k][1] != to)) k++;
-            if (k < n) continue;
-            if (n == limit || budget - m->budget > PATIENCE / 2) {
-                if (limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
-                return false;
-            }
-            pair[n][0] = next;
-            pair[n++][1] = to;
-        }
+    const int32_t end = expects ? 0xc0 : kinds >> 15 ? 0xf5 : 0x7f;
+    int32_t last = -1, last_to = -1;
+    uint32_t last_kind = 16;
+    for (int32_t b = expects ? 0x80 : 0x20; b < end && sampi_step(m); b++) {
+        const int32_t to = sampi_plain_next(expects, b), c = m->grammar->class_of[b];
+        const uint32_t kind = m->index->kind_of[b];
+        if (to < 0 || !(kinds >> kind & 1) || (c == last && to == last_to && kind == last_kind)) continue;
+        last = c;
+        last_to = to;
+        last_kind = kind;
+        const int32_t next = sampi_next(m, state, (uint8_t)b), flags = sampi_lex_at(m, next)->flags;
+        bool taken = next && !(flags & is.never);
+        if (taken && to == 0) taken = !(is.behind & ~flags) && (!is.only || is.only == next);
+        if (taken && to != 0) taken = sampi_kinds_taken(m, next, to, 1u << kind, is) != 0;
+        if (!taken) kinds &= ~(1u << kind);
+        const int32_t n = m->work.n;
+        if (taken && to == 0 && (n == 0 || ((const sampi_node *)m->work.data)[n - 1] != next))
+            sampi_work_push(m, next);
     }
-    for (int32_t i = 0; i < n && !one && !m->status; i++)
-        if (pair[i][1] == 0) sampi_lex_at(m, pair[i][0])->reach[keep] = INT32_MAX;
-    return !m->status;
+    return m->status ? 0 : kinds;
 }
 
-/* What a sequence begins with. */
-static sampi_node sampi_front(const sampi_matcher *m, sampi_node n)
+/* The same, and the states behind do not matter. */
+static uint32_t sampi_kinds_only(sampi_matcher *m, int32_t state, sampi_demand is)
 {
-    for (n = sampi_through(m, n); sampi_at(&m->tree, n)->kind == SAMPI_NODE_SEQ;)
-        n = sampi_through(m, sampi_at(&m->tree, n)->a);
-    return n;
+    const int32_t bottom = m->work.n;
+    const uint32_t kinds = sampi_kinds_taken(m, state, 0, SAMPI_ALL_KINDS, is);
+    m->work.n = bottom;
+    return kinds;
 }
 
-/* Is the node so many characters, any of them plain ones, and then a quote or backslash? How many; -1: it isn't, or it
-   can't be seen at once. Strings with a length are that, and have too many states to look at. */
-static int32_t sampi_counted(sampi_matcher *m, sampi_node n)
+/* The kinds of which a state is done behind any one character, and can't go on. */
+static uint32_t sampi_one_of(sampi_matcher *m, int32_t state)
 {
-    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, n));
-    if (e.kind != SAMPI_NODE_SEQ) return -1;
+    const sampi_demand done = { SAMPI_STATE_CALLS, SAMPI_STATE_ENDS, sampi_state_of(m, SAMPI_EMPTY) };
+    if (sampi_lex_at(m, state)->one < 0) {
+        const int32_t one = (int32_t)sampi_kinds_only(m, state, done);
+        sampi_lex_at(m, state)->one = one;
+    }
+    return (uint32_t)sampi_lex_at(m, state)->one;
+}
+
+/* Is the state's node so many characters, and then something that begins with others, like a quote? Then that is its
+   run: the kinds, and *reach, and no longer text of these kinds can come. Strings with a length are that, and have too
+   many states to look at. */
+static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
+{
+    const sampi_expr e = *sampi_at(&m->tree, sampi_through(m, sampi_lex_at(m, state)->node));
+    if (e.kind != SAMPI_NODE_SEQ) return 0;
     const sampi_expr repeat = *sampi_at(&m->tree, sampi_through(m, e.a)),
                      rest = *sampi_at(&m->tree, sampi_front(m, e.b));
-    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return -1;
-    const uint8_t *bytes = sampi_in_pool(rest.kind) ? sampi_bytes_at(&m->tree, rest.a) : NULL;
-    bool stops = rest.kind == SAMPI_NODE_TEXT && (*bytes == '"' || *bytes == '\\');
-    if (rest.kind == SAMPI_NODE_SET)
-        for (int32_t b = stops = true; b < 256; b++)
-            if ((bytes[b / 8] >> b % 8 & 1) && sampi_plain_next(0, b) >= 0) stops = false;
-    int32_t state = stops ? sampi_state_of(m, repeat.a) : 0;
-    if (!state || m->status) return -1;
-    if (sampi_lex_at(m, state)->reach[2] < 0) {
-        bool takes = sampi_takes_plain(m, state, false, true);
-        sampi_lex_at(m, state)->reach[2] = takes;
-    }
-    if (!sampi_lex_at(m, state)->reach[2]) return -1;
-    return repeat.c < 0 ? INT32_MAX : repeat.c;
+    if (repeat.kind != SAMPI_NODE_REPEAT || (repeat.known & SAMPI_KNOWN_CALLS)) return 0;
+    if (rest.kind != SAMPI_NODE_TEXT && rest.kind != SAMPI_NODE_SET) return 0;
+    const int32_t one = sampi_state_of(m, repeat.a);
+    uint32_t kinds = one ? sampi_one_of(m, one) : 0;
+    const uint8_t *bytes = sampi_bytes_at(&m->tree, rest.a);
+    for (int32_t b = 0; b < 256; b++)
+        if (rest.kind == SAMPI_NODE_SET ? bytes[b / 8] >> b % 8 & 1 : b == *bytes)
+            if (sampi_plain_next(0, b) >= 0) kinds &= ~(1u << m->index->kind_of[b]);
+    *reach = repeat.c < 0 ? INT32_MAX : repeat.c;
+    return kinds;
 }
 
-/* How many bytes of plain text, whatever they are, lead from this state to no end of its frame (if that matters), no
-   call, and no dead end? No more than that many; INT32_MAX: any number. */
-static int32_t sampi_plain_reach(sampi_matcher *m, int32_t state, bool keep)
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
+static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
-    int32_t reach = sampi_lex_at(m, state)->reach[keep];
-    if (reach >= 0) return reach;
-    reach = sampi_counted(m, sampi_lex_at(m, state)->node);
-    if (reach < 0) reach = sampi_takes_plain(m, state, keep, false) ? INT32_MAX : 0;
-    if (!m->status) sampi_lex_at(m, state)->reach[keep] = reach;
-    return reach;
+    enum {
+        MANY = 192,
+        FEW = 12,
+        FAR = 12,
+        LONG = 32,
+        PATIENCE = 1 << 18
+    }; /* to have looked at many in vain is dear */
+    const sampi_demand goes_on = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, 0 };
+    const int32_t limit = m->in_vain < PATIENCE ? MANY : FEW, bottom = m->work.n;
+    const int64_t budget = m->budget;
+    int32_t found[MANY] = { state }, found_depth[MANY] = { 0 }, n = 1, depth = 0, level = 1;
+    uint32_t kinds = SAMPI_ALL_KINDS;
+    *reach = INT32_MAX;
+    sampi_lex_at(m, state)->mark = ++m->mark;
+    for (int32_t i = 0; i < n && kinds && *reach == INT32_MAX; i++) {
+        if (i == level) {
+            level = n;
+            depth++;
+        }
+        const uint32_t taken = sampi_kinds_taken(m, found[i], 0, kinds, goes_on);
+        if (depth == LONG || budget - m->budget > PATIENCE / 2 || (taken != kinds && depth >= FAR)) *reach = depth;
+        if (taken != kinds && depth < FAR) { /* all anew, with fewer kinds */
+            kinds = taken;
+            m->work.n = bottom;
+            sampi_lex_at(m, state)->mark = ++m->mark;
+            n = level = 1;
+            depth = 0;
+            i = -1;
+        }
+        while (m->work.n > bottom) {
+            sampi_lex *s = sampi_lex_at(m, sampi_work_pop(m));
+            if (s->mark == m->mark || (s->reach[keep] == INT32_MAX && !(kinds & ~s->kinds[keep]))) continue;
+            s->mark = m->mark;
+            if (n == limit) {
+                *reach = depth;
+            } else {
+                found_depth[n] = depth + 1;
+                found[n++] = (int32_t)(s - sampi_lex_at(m, 0));
+            }
+        }
+    }
+    if (*reach < FAR && limit == MANY) m->in_vain += (int32_t)(budget - m->budget);
+    for (int32_t i = 0; i < n && !m->status; i++) { /* they have what is left of the run behind them */
+        sampi_lex *s = sampi_lex_at(m, found[i]);
+        const int32_t left = *reach == INT32_MAX ? INT32_MAX : *reach - found_depth[i];
+        if (left <= 0 || s->stops || (s->reach[keep] == INT32_MAX && (s->kinds[keep] & ~kinds))) continue;
+        s->reach[keep] = left;
+        s->kinds[keep] = (uint16_t)kinds;
+    }
+    return m->status ? 0 : kinds;
 }
 
-/* Take the tokens at node i of the trie and below away. */
-static void sampi_clear_below(const sampi_matcher *m, uint32_t i, uint32_t *bits)
+/* Does one of some usual characters lead from the state to itself? */
+static bool sampi_may_stay(sampi_matcher *m, int32_t state)
+{
+    static const uint8_t usual[] = { 'e', 's', 'E', 'S', '0', ' ', '-' };
+    for (size_t i = 0; i < sizeof usual; i++)
+        if (sampi_next(m, state, usual[i]) == state) return true;
+    return false;
+}
+
+/* A state's run, found out if it is not known; `far`: even if that takes long. It is in the state's kinds and reach. */
+static const sampi_lex *sampi_run_of(sampi_matcher *m, int32_t state, bool keep, bool far)
+{
+    const sampi_demand stays = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, state };
+    int32_t reach = INT32_MAX;
+    uint32_t kinds;
+    enum { ENOUGH = 12 };
+    sampi_lex *s = sampi_lex_at(m, state);
+    if (s->reach[keep] >= (far && !s->explored[keep] ? ENOUGH : 0)) return s;
+    kinds = sampi_counted(m, state, &reach);
+    if (kinds) {
+        sampi_lex_at(m, state)->stops = true;
+    } else {
+        reach = INT32_MAX;
+        kinds = far                        ? sampi_explore(m, state, keep, &reach)
+                : sampi_may_stay(m, state) ? sampi_kinds_only(m, state, stays)
+                                           : 0;
+    }
+    s = sampi_lex_at(m, state);
+    s->explored[keep] = far;
+    s->reach[keep] = kinds ? reach : 0;
+    s->kinds[keep] = (uint16_t)kinds;
+    return s;
+}
+
+/* ---- entries ---- */
+
+/* Put the tokens of a run in bits, which has none. */
+static void sampi_take_run(const samp_vocab_index *index, uint32_t kinds, int32_t reach, uint32_t *bits)
+{
+    const uint32_t *group = index->groups, *listed = index->listed;
+    const uint32_t most = reach < 255               ? (uint32_t)reach
+                          : reach < SAMPI_MAX_PIECE ? 254
+                                                    : 255; /* those of 255 are more */
+    size_t n_in = 0;
+    for (uint32_t g = 0; g < index->n_groups; g++)
+        if (!(group[2 * g] & ~kinds)) n_in += group[2 * g + 3] - group[2 * g + 1];
+    const bool rather_clear = n_in > index->n_listed / 2;
+    if (rather_clear) memcpy(bits, index->plain, index->n_mask * (size_t)4);
+    for (uint32_t g = 0; g < index->n_groups; g++) {
+        uint32_t i = group[2 * g + 1], end = group[2 * g + 3];
+        const bool in = !(group[2 * g] & ~kinds);
+        if (rather_clear) {
+            for (; end > i && !(in && listed[end - 1] >> 24 <= most); end--) {
+                const uint32_t token = listed[end - 1] & SAMPI_NO_TOKEN;
+                bits[token / 32] &= ~(1u << token % 32);
+            }
+        } else if (in) {
+            for (; i < end && listed[i] >> 24 <= most; i++) sampi_set_bit(bits, listed[i] & SAMPI_NO_TOKEN);
+        }
+    }
+}
+
+/* Put the tokens at node i of the trie and below in, or take them away. */
+static void sampi_set_below(const sampi_matcher *m, uint32_t i, uint32_t *bits, bool in)
 {
     const uint32_t *nodes = m->index->nodes + 2 * (size_t)i, *end = nodes + 2 * (size_t)(nodes[1] >> 10);
     for (; nodes < end; nodes += 2) {
-        uint32_t token = nodes[0] >> 8;
-        if (token != SAMPI_NO_TOKEN) bits[token / 32] &= ~(1u << token % 32);
+        const uint32_t token = nodes[0] >> 8, bit = 1u << token % 32;
+        if (token == SAMPI_NO_TOKEN) continue;
+        if (in)
+            bits[token / 32] |= bit;
+        else
+            bits[token / 32] &= ~bit;
     }
 }
 
-/* As sampi_walk, of the node i of the trie alone, from an item at its parent. */
-static void sampi_walk_node(sampi_matcher *m, uint32_t i, sampi_item item, bool keep)
+/* The state that most plain ASCII characters lead to, or 0. *n_live: how many of them lead to any. */
+static int32_t sampi_usual_next(sampi_matcher *m, int32_t state, int32_t *n_live)
 {
-    const uint32_t *node = m->index->nodes + 2 * (size_t)i;
-    sampi_level level = sampi_mark(m);
-    sampi_push_item(m, item.state, item.frame);
-    int32_t lo = m->items.n;
-    sampi_advance(m, lo - 1, lo, (uint8_t)node[0]);
-    if (m->items.n > lo && !m->status) {
-        int32_t *token = node[0] >> 8 == SAMPI_NO_TOKEN ? NULL : (int32_t *)sampi_more(m, &m->tokens, 4, 1);
-        if (token) *token = (int32_t)(node[0] >> 8);
-        int32_t *place = m->ended && keep && node[1] >> 10 > 1 ? (int32_t *)sampi_more(m, &m->places, 4, 1) : NULL;
-        if (place) *place = (int32_t)i;
-        sampi_walk(m, i, lo, m->items.n, keep);
+    int32_t usual = 0, lead = 0, n = 0;
+    *n_live = 0;
+    for (int32_t b = 0x20; b < 0x7f; b++) { /* who leads at the end is the only one that can be more than a half */
+        const int32_t next = sampi_next(m, state, (uint8_t)b);
+        *n_live += next != 0;
+        if (lead == 0) usual = next;
+        lead += next == usual ? 1 : -1;
     }
-    sampi_drop(m, level);
+    for (int32_t b = 0x20; b < 0x7f && usual; b++) n += sampi_next(m, state, (uint8_t)b) == usual;
+    return n > 64 ? usual : 0;
 }
 
-/* The plain tokens that an item allows, where these are most of them: bits has all, and loses those that are not
-   allowed. Only what ends its frame or calls is walked as elsewhere, and adds to tokens and places. */
-static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, uint32_t *bits)
+/* A run that the walk over the plain tokens begins with: its tokens are in the entry's bits. sure: it is the state's
+   own, so that all of them are allowed. Else it is that of `usual`, the state behind most characters, all of the kinds
+   to_usual among them. */
+typedef struct sampi_head_start {
+    uint32_t kinds, to_usual;
+    int32_t reach;
+    bool sure, stops; /* stops: no longer text of these kinds can come */
+} sampi_head_start;
+
+/* The run of the state, or if most characters lead to another one which takes all that is of some kinds, as behind the
+   beginning of a name that is not one of the listed ones, then that one's. */
+static sampi_head_start sampi_find_head_start(sampi_matcher *m, int32_t state, bool keep, sampi_entry *entry)
+{
+    enum { FEW = 6 };
+    int32_t n_live;
+    sampi_head_start start = { 0, 0, 0, true, false };
+    const int32_t usual = sampi_usual_next(m, state, &n_live);
+    const sampi_demand leads_there = { SAMPI_STATE_CALLS | (keep ? SAMPI_STATE_ENDS : 0), 0, usual };
+    const sampi_lex *s = usual && usual != state ? sampi_run_of(m, usual, keep, false) : NULL;
+    start.sure = !s || s->reach[keep] < INT32_MAX || s->kinds[keep] == 0;
+    if (n_live < FEW || m->status) return start;
+    if (!start.sure) start.to_usual = sampi_kinds_only(m, state, leads_there);
+    s = start.sure ? sampi_run_of(m, state, keep, true) : sampi_lex_at(m, usual);
+    start.kinds = s->kinds[keep];
+    start.reach = s->reach[keep];
+    start.stops = start.sure && s->stops;
+    if (start.kinds && start.reach && !m->status) sampi_entry_widen(m, entry);
+    if (!entry->bits) start.kinds = 0;
+    if (entry->bits) sampi_take_run(m->index, start.kinds, start.reach, entry->bits);
+    return start;
+}
+
+/* Are the kinds and the number of characters within a run? */
+static bool sampi_within(uint32_t kinds, uint32_t n, uint32_t run_kinds, int32_t run_reach)
+{
+    return !(kinds & ~run_kinds) && n <= (uint32_t)run_reach;
+}
+
+/* A node on the way of a walk over the plain tokens: its state, what UTF-8 expects, the characters so far, and the
+   state's run, if it is known or worth to be found out. */
+typedef struct sampi_plain_level {
+    int32_t state, expects;
+    uint32_t kinds, length, run_kinds;
+    int32_t run_reach;
+} sampi_plain_level;
+
+/* The plain tokens that an item allows: those of a run are taken first, then the walk goes where something else may be
+   true: other tokens are taken, and if the run is not sure, some of it are taken away. What ends its frame or calls is
+   walked as elsewhere. */
+static void sampi_walk_plain(sampi_matcher *m, sampi_item item, bool keep, sampi_entry *entry)
 {
     const uint32_t *nodes = m->index->nodes;
-    int32_t state[SAMPI_MAX_PIECE + 1];
-    int8_t expects[SAMPI_MAX_PIECE + 1];
-    state[0] = item.state;
-    expects[0] = 0;
+    const sampi_head_start start = sampi_find_head_start(m, item.state, keep, entry);
+    sampi_plain_level level[SAMPI_MAX_PIECE + 1];
+    memset(level, 0, sizeof *level);
+    level[0].state = item.state;
     for (uint32_t i = 1; i < m->index->n_plain && sampi_step(m);) {
-        const uint32_t size = nodes[2 * (size_t)i + 1] >> 10, depth = nodes[2 * (size_t)i + 1] & 1023;
-        const uint8_t byte = (uint8_t)nodes[2 * (size_t)i];
-        const int32_t next = sampi_next(m, state[depth - 1], byte), flags = sampi_lex_at(m, next)->flags;
-        const bool other = (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS));
-        if (!next || other) {
-            sampi_clear_below(m, i, bits);
-            item.state = state[depth - 1];
-            if (next) sampi_walk_node(m, i, item, keep);
+        const uint32_t head = nodes[2 * (size_t)i], size = nodes[2 * (size_t)i + 1] >> 10,
+                       depth = nodes[2 * (size_t)i + 1] & 1023, below = m->index->below[i];
+        const uint8_t byte = (uint8_t)head;
+        const sampi_plain_level *before = &level[depth - 1];
+        const uint32_t kind = 1u << m->index->kind_of[byte], all_kinds = kind | (below & SAMPI_ALL_KINDS),
+                       n = (byte & 0xc0) != 0x80, all_n = n + (below >> 16);
+        const bool started = sampi_within(before->kinds | kind, before->length + n, start.kinds, start.reach),
+                   inside = started && sampi_within(all_kinds, before->length + all_n, start.kinds, start.reach),
+                   beyond = start.stops && !((before->kinds | all_kinds) & ~start.kinds);
+        if ((inside && start.sure) || beyond) {
             i += size;
             continue;
         }
-        state[depth] = next;
-        expects[depth] = (int8_t)sampi_plain_next(expects[depth - 1], byte);
-        bool all = size == 1 || (expects[depth] == 0 && (uint32_t)sampi_plain_reach(m, next, keep) >= size - 1);
-        i += all ? size : 1;
+        if (before->expects == 0 && (sampi_within(all_kinds, all_n, before->run_kinds, before->run_reach) ||
+                                     (depth == 1 && inside && (start.to_usual & kind)))) {
+            if (!entry->bits) sampi_entry_widen(m, entry);
+            if (!inside && entry->bits) sampi_set_below(m, i, entry->bits, true);
+            i += size;
+            continue;
+        }
+        const int32_t next = sampi_next(m, before->state, byte), flags = sampi_lex_at(m, next)->flags;
+        if (!next || (flags & SAMPI_STATE_CALLS) || (keep && (flags & SAMPI_STATE_ENDS))) {
+            if (started && !start.sure) sampi_set_below(m, i, entry->bits, false);
+            if (next) {
+                const sampi_level mark = sampi_mark(m);
+                sampi_push_item(m, before->state, item.frame);
+                sampi_walk(m, i, i + size, m->items.n - 1, m->items.n, entry);
+                sampi_drop(m, mark);
+            }
+            i += size;
+            continue;
+        }
+        sampi_entry_take(m, entry, head);
+        sampi_plain_level *here = &level[depth];
+        here->state = next;
+        here->expects = sampi_plain_next(before->expects, byte);
+        here->kinds = before->kinds | kind;
+        here->length = before->length + n;
+        here->run_kinds = 0;
+        here->run_reach = 0;
+        if (here->expects == 0 && (size > 8 || sampi_lex_at(m, next)->reach[keep] >= 0)) {
+            const sampi_lex *run = sampi_run_of(m, next, keep, false);
+            here->run_kinds = run->kinds[keep];
+            here->run_reach = run->reach[keep];
+        }
+        i++;
     }
-}
-
-/* Is it shorter to say which plain tokens an item does not allow? */
-static bool sampi_takes_most(sampi_matcher *m, int32_t state)
-{
-    int32_t n = 0;
-    for (int32_t b = 0x20; b < 0x7f; b++) n += sampi_next(m, state, (uint8_t)b) != 0;
-    return n > 80;
-}
-
-/* A mask for an entry: all plain tokens, or none. NULL: no memory. */
-static uint32_t *sampi_entry_bits(sampi_matcher *m, bool plain)
-{
-    const size_t size = m->index->n_mask * (size_t)4;
-    uint32_t *bits = (uint32_t *)SAMP_MALLOC(size);
-    if (!bits) {
-        sampi_fault(m, SAMP_E_NOMEM);
-        return NULL;
-    }
-    m->n_bits += size;
-    if (plain)
-        memcpy(bits, m->index->plain, size);
-    else
-        memset(bits, 0, size);
-    return bits;
-}
-
-/* Keep the tokens from number `first` on as the entry's: as a list, or as bits if they are many, or if it has some. */
-static void sampi_entry_tokens(sampi_matcher *m, sampi_entry *entry, int32_t first)
-{
-    const int32_t *token = (const int32_t *)m->tokens.data;
-    entry->token = first;
-    entry->n_tokens = m->tokens.n - first;
-    if (!entry->bits && (size_t)entry->n_tokens < m->index->n_mask / 4 + 8) return;
-    if (!entry->bits) entry->bits = sampi_entry_bits(m, false);
-    if (!entry->bits) return;
-    for (int32_t i = first; i < m->tokens.n; i++) entry->bits[token[i] / 32] |= 1u << token[i] % 32;
-    m->tokens.n = first;
-    entry->n_tokens = 0;
 }
 
 /* Where the entry of a state at a parent's places is, or would be. */
@@ -16657,30 +17443,28 @@ static void sampi_entry_fill(sampi_matcher *m, sampi_entry *entry)
 {
     sampi_level level = sampi_mark(m);
     const bool keep = entry->parent & 1;
-    int32_t first = m->tokens.n;
+    entry->token = m->tokens.n;
     entry->place = m->places.n;
     sampi_begin_step(m);
     sampi_add_item(m, entry->state, 0);
-    if (entry->parent >= 2) sampi_close(m, level.items, true);
+    if (entry->parent >= 2) sampi_close(m, level.items);
     int32_t to = m->items.n;
     if (entry->parent < 2) {
         const sampi_item item = { entry->state, 0 };
-        if (sampi_takes_most(m, entry->state)) entry->bits = sampi_entry_bits(m, true);
-        if (!entry->bits)
-            sampi_walk(m, 0, level.items, to, keep);
-        else if (sampi_plain_reach(m, entry->state, keep) < SAMPI_MAX_PIECE)
-            sampi_walk_plain(m, item, keep, entry->bits);
-        sampi_walk(m, m->index->n_plain, level.items, to, keep);
+        sampi_walk_plain(m, item, keep, entry);
+        sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, level.items, to, entry);
     } else {
-        sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
-        for (int32_t i = 0; i < parent.n_places && !m->status; i++)
-            sampi_walk(m, ((const uint32_t *)m->places.data)[parent.place + i], level.items, to, keep);
+        const sampi_entry parent = *sampi_entry_at(m, entry->parent / 2 - 1);
+        for (int32_t i = 0; i < parent.n_places && !m->status; i++) {
+            const uint32_t place = ((const uint32_t *)m->places.data)[parent.place + i];
+            sampi_walk(m, place + 1, place + (m->index->nodes[2 * (size_t)place + 1] >> 10), level.items, to, entry);
+        }
     }
     sampi_drop(m, level);
     entry->n_places = m->places.n - entry->place;
-    if (!m->status) sampi_entry_tokens(m, entry, first);
+    entry->n_tokens = m->tokens.n - entry->token;
     if (m->status) {
-        m->tokens.n = first;
+        m->tokens.n = entry->token;
         m->places.n = entry->place;
     }
 }
@@ -16698,6 +17482,7 @@ static int32_t sampi_entry_of(sampi_matcher *m, int32_t parent, int32_t state)
     sampi_entry_fill(m, &entry);
     sampi_entry *room = m->status ? NULL : (sampi_entry *)sampi_more(m, &m->entries, sizeof entry, 1);
     if (!room) {
+        if (entry.bits) m->n_bits -= m->index->n_mask * (size_t)4;
         SAMP_FREE(entry.bits);
         return -1;
     }
@@ -16719,7 +17504,7 @@ static void sampi_mask_entry(sampi_matcher *m, int32_t parent, int32_t state, in
     sampi_level level = sampi_mark(m);
     sampi_begin_step(m);
     sampi_return(m, frame);
-    sampi_close(m, level.items, false);
+    sampi_close_returns(m, level.items);
     int32_t to = m->items.n;
     for (int32_t i = level.items; i < to && !m->status; i++) {
         sampi_item item = *sampi_item_at(m, i);
@@ -16767,14 +17552,11 @@ static void sampi_mask_items(sampi_matcher *m, uint32_t *bits)
    that the ways back through its frames are too many to have entries each, it is the shorter way. */
 static void sampi_mask_walk(sampi_matcher *m, uint32_t *bits)
 {
-    int32_t first = m->tokens.n;
-    sampi_walk(m, 0, 0, m->n_now, false);
-    sampi_walk(m, m->index->n_plain, 0, m->n_now, false);
-    for (int32_t i = first; i < m->tokens.n; i++) {
-        int32_t token = ((const int32_t *)m->tokens.data)[i];
-        bits[token / 32] |= 1u << token % 32;
-    }
-    m->tokens.n = first;
+    sampi_entry all;
+    memset(&all, 0, sizeof all);
+    all.bits = bits;
+    sampi_walk(m, 1, m->index->n_plain, 0, m->n_now, &all);
+    sampi_walk(m, m->index->n_plain + 1, m->index->n_nodes, 0, m->n_now, &all);
 }
 
 /* The mask of the text's place. */
@@ -16830,7 +17612,7 @@ static void sampi_accept_named(sampi_matcher *m, samp_token token, bool listed)
                 sampi_add_item(m, sampi_state_of(m, call.then), item.frame);
         }
     }
-    sampi_close(m, first, true);
+    sampi_close(m, first);
 }
 
 /* Bytes [n] behind the items [0, n_now): the first of the items there; the others before them are done with. */
@@ -16935,7 +17717,7 @@ static void sampi_drop_entries(sampi_matcher *m)
 /* Forget the states, but the dead one. */
 static void sampi_drop_states(sampi_matcher *m)
 {
-    m->states.n = m->next.n = m->calls.n = 0;
+    m->states.n = m->next.n = m->calls.n = m->classes.n = 0;
     memset(m->memo, 0xff, SAMPI_MEMO * sizeof *m->memo);
     sampi_lex *dead = (sampi_lex *)sampi_more(m, &m->states, sizeof *dead, 1);
     int32_t *next = (int32_t *)sampi_more(m, &m->next, sizeof *next, m->grammar->n_classes);
@@ -17009,7 +17791,7 @@ static void sampi_sweep_nodes(sampi_matcher *m)
 static size_t sampi_matcher_bytes(const sampi_matcher *m)
 {
     return (size_t)m->tree.nodes.n * (sizeof(sampi_expr) + 8) + (size_t)m->states.n * sizeof(sampi_lex) +
-           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n) + m->n_bits +
+           4 * ((size_t)m->next.n + (size_t)m->tokens.n + (size_t)m->places.n + (size_t)m->classes.n) + m->n_bits +
            (size_t)m->calls.n * sizeof(sampi_call) + (size_t)m->edges.n * (sizeof(sampi_edge) + sizeof(sampi_frame)) +
            (size_t)m->entries.n * sizeof(sampi_entry) + (size_t)m->past.n * sizeof(sampi_item) +
            (size_t)m->tree.pool.n;
@@ -17237,6 +18019,7 @@ static int sampi_accept_waiting(sampi_matcher *m, samp_token token)
     if (token < 0 || (uint32_t)token >= m->index->n_vocab) return SAMP_E_RANGE;
     sampi_level before = sampi_mark(m);
     sampi_vec items = sampi_copy_vec(m, &m->items, sizeof(sampi_item));
+    if (m->status) return m->status; /* without the copy there is no way back */
     samp_token *kept = (samp_token *)sampi_more(m, &m->history, sizeof *kept, 1);
     sampi_lazy_keep(z, &n_live, &found);
     if (kept) *kept = token;
@@ -17329,7 +18112,7 @@ static int sampi_matcher_reset(sampi_matcher *m)
     m->live = 1;
     sampi_begin_step(m);
     sampi_add_item(m, sampi_state_of(m, sampi_rule_at(&m->tree, m->grammar->root)->body), 0);
-    sampi_close(m, 0, true);
+    sampi_close(m, 0);
     m->n_now = m->status ? 0 : m->items.n;
     return m->status;
 }
@@ -17339,9 +18122,9 @@ static void sampi_matcher_free(sampi_matcher *m)
     if (!m) return;
     sampi_drop_entries(m);
     sampi_tree_free(&m->tree);
-    sampi_vec *vec[] = { &m->work,       &m->states,       &m->next,    &m->calls,  &m->items,
-                         &m->frames,     &m->edges,        &m->entries, &m->tokens, &m->places,
-                         &m->seen.slots, &m->joined.slots, &m->history, &m->past,   &m->past_n };
+    sampi_vec *vec[] = { &m->work,    &m->states,  &m->next,   &m->calls,  &m->items,      &m->frames,
+                         &m->edges,   &m->entries, &m->tokens, &m->places, &m->seen.slots, &m->joined.slots,
+                         &m->history, &m->past,    &m->past_n, &m->classes };
     for (size_t i = 0; i < sizeof vec / sizeof *vec; i++) sampi_vec_free(vec[i]);
     sampi_lazy_free(&m->lazy);
     SAMP_FREE(m->rule_frame);
@@ -17416,10 +18199,12 @@ static sampi_matcher *sampi_matcher_copy(const sampi_matcher *from)
     m->max_steps = from->max_steps;
     m->n_now = from->n_now;
     m->live = from->live;
+    m->mark = from->mark;
     m->tree = sampi_copy_tree(m, &from->tree);
     m->states = sampi_copy_vec(m, &from->states, sizeof(sampi_lex));
     m->next = sampi_copy_vec(m, &from->next, sizeof(int32_t));
     m->calls = sampi_copy_vec(m, &from->calls, sizeof(sampi_call));
+    m->classes = sampi_copy_vec(m, &from->classes, sizeof(uint32_t));
     m->items = sampi_copy_vec(m, &from->items, sizeof(sampi_item));
     m->frames = sampi_copy_vec(m, &from->frames, sizeof(sampi_frame));
     m->edges = sampi_copy_vec(m, &from->edges, sizeof(sampi_edge));
@@ -17729,19 +18514,42 @@ static void sampi_grammar_settings(const sampi_sampler *s, uint64_t *hash)
     if (z->is_lazy) sampi_mix(hash, sampi_checksum(z->pool.data, (size_t)z->pool.n));
 }
 
-/* The state is the tokens so far: reading them again leads to the same place, on any machine. They are checked by a
-   copy; then reading them can't fail, but for want of memory, and the text ends where that was. */
+/* The state is the tokens so far: reading them again leads to the same place, on any machine. To check them a copy does
+   so; then the sampler gets the copy, for to read them once more could fail for want of memory. */
 static void sampi_grammar_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = io->mode == SAMPI_CHECK ? sampi_matcher_copy(m) : m;
-    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
-    if (!copy || (io->mode != SAMPI_WRITE && sampi_matcher_reset(copy))) io->bad = true;
-    for (uint32_t i = 0; i < n && !io->bad; i++) {
-        samp_token token = io->mode == SAMPI_WRITE ? ((const samp_token *)m->history.data)[i] : 0;
-        token = (samp_token)(uint32_t)sampi_io_int(io, (uint32_t)token, 4);
-        if (io->mode != SAMPI_WRITE && !io->bad) io->bad = sampi_matcher_accept(copy, token) != SAMP_OK;
+    sampi_matcher *m = (sampi_matcher *)s->base.ctx, *copy = (sampi_matcher *)io->copies, **end = &copy;
+    if (io->mode == SAMPI_READ) { /* the copies are in the order in which they were checked */
+        io->copies = copy->behind;
+        io->at += 4 + 4 * (size_t)copy->history.n;
+        s->base.ctx = copy;
+        sampi_matcher_free(m);
+        return;
     }
-    if (copy != m) sampi_matcher_free(copy);
+    uint32_t n = (uint32_t)sampi_io_int(io, (uint32_t)m->history.n, 4);
+    for (uint32_t i = 0; i < n && io->mode == SAMPI_WRITE; i++)
+        sampi_io_int(io, (uint32_t)((const samp_token *)m->history.data)[i], 4);
+    if (io->mode == SAMPI_WRITE || io->bad) return;
+    while (*end) end = &(*end)->behind;
+    sampi_matcher *fresh = *end = sampi_matcher_copy(m);
+    io->copies = copy;
+    int status = fresh ? sampi_matcher_reset(fresh) : (int)SAMP_E_NOMEM;
+    for (uint32_t i = 0; i < n && !io->bad && !status; i++) {
+        samp_token token = (samp_token)(uint32_t)sampi_io_int(io, 0, 4);
+        if (!io->bad) status = sampi_matcher_accept(fresh, token);
+    }
+    if (status) io->bad |= status == SAMP_E_NOMEM ? 2 : 1;
+}
+
+/* Bytes that can't be loaded: what has been made of them goes, and why. */
+static int sampi_load_failed(sampi_io *io)
+{
+    while (io->copies) {
+        sampi_matcher *copy = (sampi_matcher *)io->copies;
+        io->copies = copy->behind;
+        sampi_matcher_free(copy);
+    }
+    return io->bad & 2 ? SAMP_E_NOMEM : SAMP_E_FORMAT;
 }
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
@@ -18910,7 +19718,7 @@ static SAMPI_COLD sampi_node sampi_schema_multiples(sampi_schema *x, int32_t nod
     sampi_schema_decimal(x, node, &d);
     if (d.n == 0 || d.negative) return sampi_malformed(x, node, "expected a number above 0"), SAMPI_NEVER;
     int32_t m = 0, power = 1, k = 0, e = d.point - d.n;
-    for (int32_t i = 0; i < d.n && m < 10000; i++) m = m * 10 + (d.d[i] - '0');
+    for (int32_t i = 0; i < d.n && m < 100000; i++) m = m * 10 + (d.d[i] - '0'); /* more digits: too large anyway */
     for (; power % m != 0 && power < 10000; k++) power *= 10;
     if (power % m != 0) return sampi_refuse(x, node, "only multiples of what divides a power of ten"), SAMPI_NEVER;
     int32_t places = e < 0 ? -e : 0, n_whole = k > places ? k - places : 0;
@@ -19049,7 +19857,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     for (int32_t i = 0; i < a.n + either.n; i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
-    either.n += a.n;
+    either.n = x->arena.n - list;
     return either;
 }
 
@@ -19371,8 +20179,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
-            texts->n++;
         }
+        texts->n = x->arena.n - texts->list; /* of an error, fewer */
     }
     return s;
 }

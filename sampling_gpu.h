@@ -1,5 +1,7 @@
 /* sampling_gpu.h - the chains of sampling.h on a GPU: the same chains, the same tokens.        MIT license, see there.
 
+   EXPERIMENTAL: it has not run on a GPU yet. Its kernels run on the host, and their PTX is interpreted (bench/GPU.md).
+
    Logits that a model leaves in device memory become tokens without crossing to the host. In the one C or C++ file
    with the implementation, before any other #include of sampling.h:
 
@@ -3528,7 +3530,7 @@ static int sampi_gpu_check(const samp_gpu_config *c)
    no memory. */
 static char *sampi_gpu_reserve(char *base, size_t *used, size_t n, size_t size)
 {
-    char *at = base + *used;
+    char *at = base ? base + *used : NULL; /* NULL: what a layout takes is only counted */
     *used += (n * size + 255) & ~(size_t)255;
     return at;
 }

@@ -8,17 +8,19 @@
 
 #include "bench.h"
 
-static const char usage[] = "usage: bench [options]                 lists are separated by commas\n"
-                            "  --case LIST     cases (default: all)\n"
-                            "  --n LIST        vocabulary sizes (32000,128256,151936,262144)\n"
-                            "  --logits LIST   peaked, flat, real (all)\n"
-                            "  --isa LIST      scalar, avx2, avx512, neon (all that the machine has)\n"
-                            "  --rounds N      rounds of which the median is taken (7)\n"
-                            "  --rows N        rows in rotation (24)\n"
-                            "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
-                            "  --passes        what the kernels cost, each over whole rows, in place of the cases\n"
-                            "  --quick         128,256 tokens, peaked, the best instruction set, 3 rounds\n"
-                            "  --csv FILE      write the figures there too\n";
+static const char usage[] =
+    "usage: bench [options]                 lists are separated by commas\n"
+    "  --case LIST     cases (default: all)\n"
+    "  --n LIST        vocabulary sizes (32000,128256,151936,262144)\n"
+    "  --logits LIST   peaked, flat, real (all)\n"
+    "  --isa LIST      scalar, avx2, avx512, neon (all that the machine has)\n"
+    "  --rounds N      rounds of which the median is taken (7)\n"
+    "  --rows N        rows in rotation (24)\n"
+    "  --real FILE     real logits: f16, 32768 a row (tests/data/real_rows.f16)\n"
+    "  --passes        what the kernels cost, each over whole rows, in place of the cases\n"
+    "  --batches       batches of 1 to 32 rows on 1, 2, 4 ... threads, in place of the cases\n"
+    "  --quick         128,256 tokens, peaked, the best instruction set, 3 rounds\n"
+    "  --csv FILE      write the figures there too\n";
 
 enum {
     BLOCK_US = 3000,   /* least time of a round */
@@ -159,6 +161,60 @@ static void run_batches(const setting *s, bench_logits kind, size_t n)
     free(rows.data);
 }
 
+/* ==== Batches by size and threads ==========================================================================
+ * The default chain on 1 to 32 rows at once, on 1, 2, 4 ... threads, by turns. A time is that of a row, and of the fastest
+ * rotation through all 32 rows: a batch waits for its slowest thread, so what another program takes is in all of them. */
+
+enum { MAX_SIZES = 64, ROTATIONS = 5 };
+
+typedef struct batch_size {
+    int n_rows, n_threads;
+    double us;
+} batch_size;
+
+/* In batches of so many rows, each row once. Microseconds a row. */
+static double time_rotation(bench_batch *b, const batch_size *size)
+{
+    int32_t index[BENCH_BATCH_ROWS];
+    samp_token token[BENCH_BATCH_ROWS];
+    samp_logits logits = b->logits;
+    double start = bench_now();
+    logits.n_rows = (size_t)size->n_rows;
+    logits.n_threads = size->n_threads;
+    logits.row_index = index;
+    for (int at = 0; at < BENCH_BATCH_ROWS; at += size->n_rows) {
+        for (int i = 0; i < size->n_rows; i++) index[i] = at + i;
+        b->failed += samp_sample_batch(b->chain, &logits, token) != SAMP_OK;
+        b->sum += (uint32_t)token[0];
+    }
+    return (bench_now() - start) / BENCH_BATCH_ROWS;
+}
+
+static void run_sizes(const setting *s, bench_logits kind, size_t n)
+{
+    static const bench_batch_case plain = { "sizes", SAMP_F32, 1.0, 1 };
+    batch_size size[MAX_SIZES];
+    int n_cores = (int)sysconf(_SC_NPROCESSORS_ONLN), count = 0;
+    bench_rows rows = bench_make_rows(kind, n, BENCH_BATCH_ROWS, s->o.real);
+    bench_batch batch = bench_make_batch(&plain, &rows);
+    bench_verify_batch(&batch);
+    for (int threads = 1; threads <= n_cores; threads *= 2)
+        for (int k = 1; k <= BENCH_BATCH_ROWS && count < MAX_SIZES; k *= 2)
+            size[count++] = (batch_size){ k, threads, INFINITY };
+    for (int round = 0; round < s->o.rounds * ROTATIONS; round++)
+        for (int i = 0; i < count; i++) size[i].us = fmin(size[i].us, time_rotation(&batch, &size[i]));
+    printf("\n%zu tokens, %s logits, %s; the default chain\n%6s %8s %9s %12s\n", n, bench_logits_name[kind],
+           bench_isa_now(), "rows", "threads", "us/row", "rows/s");
+    if (s->csv) fputs("rows,threads,us,rows_per_s\n", s->csv);
+    for (const batch_size *z = size; z < size + count; z++) {
+        printf("%6d %8d %9.2f %12.0f\n", z->n_rows, z->n_threads, z->us, 1e6 / z->us);
+        if (s->csv) fprintf(s->csv, "%d,%d,%.3f,%.0f\n", z->n_rows, z->n_threads, z->us, 1e6 / z->us);
+    }
+    if (batch.failed) bench_fail("samp_sample_batch failed while it was timed", NULL);
+    bench_free_batch(&batch);
+    free(rows.data);
+}
+
 /* ==== What the kernels cost ================================================================================
  * A case is at least the passes that it takes, so these tell where a time comes from. */
 
@@ -244,13 +300,15 @@ int main(int argc, char **argv)
     bench_check_list(s.o.cases, "--case", bench_case_at);
     bench_check_list(s.o.logits, "--logits", bench_logits_at);
     if (s.o.csv && !(s.csv = fopen(s.o.csv, "w"))) bench_fail("cannot write", s.o.csv);
-    if (s.csv) fputs("case,n_vocab,logits,isa,us,least_us,gb_s,floor_us,floor_ratio,allocations\n", s.csv);
+    if (s.csv && !s.o.batches)
+        fputs("case,n_vocab,logits,isa,us,least_us,gb_s,floor_us,floor_ratio,allocations\n", s.csv);
     pick_isas(&s);
     s.ghz = bench_ghz();
     bench_print_machine(&s.o, s.ghz);
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
-            if (bench_listed(s.o.logits, bench_logits_name[kind])) (s.o.passes ? run_passes : run_rows)(&s, kind, n);
+            if (bench_listed(s.o.logits, bench_logits_name[kind]))
+                (s.o.batches ? run_sizes : s.o.passes ? run_passes : run_rows)(&s, kind, n);
     bench_print_quiet(start, cpu);
     if (s.csv && fclose(s.csv)) bench_fail("cannot write", s.o.csv);
     return 0;

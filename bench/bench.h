@@ -62,7 +62,7 @@ static inline void *bench_alloc(size_t size)
 typedef struct bench_options {
     const char *cases, *logits, *isa, *sizes, *csv, *real, *library;
     int rounds, rows;
-    bool quick, all, passes, arrays, cliffs;
+    bool quick, all, passes, arrays, no_arrays, cliffs, batches;
 } bench_options;
 
 static inline bool bench_listed(const char *list, const char *name)
@@ -110,10 +110,14 @@ static inline bench_options bench_parse(int argc, char **argv, const char *usage
             o.all = true;
         else if (!strcmp(name, "--array"))
             o.arrays = true;
+        else if (!strcmp(name, "--no-arrays"))
+            o.no_arrays = true;
         else if (!strcmp(name, "--cliffs"))
             o.cliffs = true;
         else if (!strcmp(name, "--passes"))
             o.passes = true;
+        else if (!strcmp(name, "--batches"))
+            o.batches = true;
         else if (name[0] != '-' && !o.library)
             o.library = name;
         else {

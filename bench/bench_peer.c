@@ -16,6 +16,7 @@ static const char usage[] =
     "  --logits LIST   peaked, flat, real (all)\n"
     "  --isa NAME      our instruction set: scalar, avx2, avx512, neon (the best)\n"
     "  --array         arrays only (samp_apply)\n"
+    "  --no-arrays     without them\n"
     "  --cliffs        pairs of chains that should take about as long, arrays and dense logits\n"
     "  --rounds N      rounds of ours, floor, peer; at least 5 (7)\n"
     "  --rows N        rows in rotation (24)\n"
@@ -381,7 +382,8 @@ static void run_rows(const bench_options *o, const llama_peer *api, bench_logits
         target t = target_of(c->name, n, kind);
         print_line(c->name, &r, &t, ratio, floor_ratio, sum);
         fprintf(csv, "%s,%zu,%s,%.3f,%.3f,", c->name, n, logits, ours, theirs);
-        fprintf(csv, "%.3f,%.3f,%.3f\n", ratio, floor_ratio, bench_median(&r.llama));
+        fprintf(csv, "%.3f,%.3f,%.3f,", ratio, floor_ratio, bench_median(&r.llama));
+        fprintf(csv, "%.3f,%.3f,%.3f\n", bench_least(&r.ours), bench_least(&r.peer), bench_least(&r.floor));
     }
     free(peer.data);
     free(rows.data);
@@ -651,7 +653,7 @@ int main(int argc, char **argv)
     const char *sizes = o.sizes ? o.sizes : "128256", *csv_path = o.csv ? o.csv : "build/bench_peer.csv";
     FILE *csv = fopen(csv_path, "w");
     if (!csv) bench_fail("cannot write", csv_path);
-    fputs("case,n_vocab,logits,ours_us,peer_us,ratio,floor_ratio,llama_us\n", csv);
+    fputs("case,n_vocab,logits,ours_us,peer_us,ratio,floor_ratio,llama_us,ours_least,peer_least,floor_least\n", csv);
     bench_print_machine(&o, bench_ghz());
     for (size_t n; (n = bench_next_size(&sizes)) > 0;)
         for (bench_logits kind = PEAKED; kind < N_LOGITS; kind++)
@@ -659,7 +661,7 @@ int main(int argc, char **argv)
                 steep += run_cliffs(&o, &api, kind, n);
             } else if (bench_listed(o.logits, bench_logits_name[kind])) {
                 if (!o.arrays) run_rows(&o, &api, kind, n, csv, &sum);
-                run_arrays(&o, &api, kind, n, csv);
+                if (!o.no_arrays) run_arrays(&o, &api, kind, n, csv);
             }
     int asked = sum.reached + sum.missed;
     if (asked) printf("\n%d of %d targets reached\n", sum.reached, asked);

@@ -4,14 +4,18 @@
  *     ./tales "Once upon a time"
  *     ./tales --temp 1.2 --min-p 0.1 --seed 7 "The wolf"
  *     ./tales --show -n 20                        the candidates, and what each sampler made of them
+ *     ./tales --compare --temp 0.5,1.3            two settings side by side
  *     ./tales --best-of 8 --draft 4               eight stories from one prompt, the likeliest is told
  *     ./tales --parallel 8 --temp 0,0.8,1.2       eight side by side, each with settings of its own
  *     ./tales --json-schema bench/data/hero.json  JSON, by a grammar
  *     ./tales --help
  *
- * The story goes to stdout, the figures to stderr. The same options give the same story. */
+ * The story goes to stdout, the figures to stderr. The same options give the same story. On a terminal each word
+ * has the colour of its probability, unless NO_COLOR is set. */
 
 #define _POSIX_C_SOURCE 200809L /* clock_gettime, readlink */
+#include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,8 +37,9 @@ typedef struct {
     samp_settings *sampling;
     const char *prompt, *model;   /* model NULL: where it usually is */
     const char *grammar, *schema; /* files, or NULL */
+    const char *color;
     size_t length, parallel, best_of, draft;
-    bool show, verbose, help;
+    bool show, compare, verbose, help;
     const char *lists[MAX_LISTS]; /* by option: the values of the stories, with commas between; NULL: one for all */
 } settings;
 
@@ -59,11 +64,14 @@ static const option options[] = {
     {{"--parallel"},      SIZE, OWN(parallel),
                                "tell N stories, with N seeds in a row; settings may be lists: --temp 0.7,1.2"},
     {{"--best-of"},       SIZE, OWN(best_of), "tell the likeliest of N such stories"},
+    {{"--compare"},       FLAG, OWN(compare), "two stories side by side, with two values of a setting: --temp 0.5,1.3"},
     {{"--draft"},         SIZE, OWN(draft),   "guess N tokens from the story so far: fewer model steps"},
     {{"--grammar"},       TEXT, OWN(grammar), "the story is a text of the GBNF grammar in this file"},
     {{"--json-schema"},   TEXT, OWN(schema),  "or a JSON document of the schema in this file"},
     {{"--model", "-m"},   TEXT, OWN(model),   "its file; else tales.bin, in bench/data or beside the program"},
     {{"--show"},          FLAG, OWN(show),    "print each token's candidates, and who removed how many"},
+    {{"--color"},         TEXT, OWN(color),
+                               "by the model's probability: auto (on a terminal, without NO_COLOR), always, never"},
     {{"--verbose", "-v"}, FLAG, OWN(verbose), "describe the chain of samplers"},
     {{"--help", "-h"},    FLAG, OWN(help),    "print this"},
 
@@ -115,6 +123,7 @@ static bool default_settings(settings *set)
 {
     memset(set, 0, sizeof *set);
     set->prompt = "Once upon a time";
+    set->color = "auto";
     set->length = 200;
     set->parallel = set->best_of = 1;
     set->sampling = samp_settings_new();
@@ -370,6 +379,17 @@ static samp_sampler *with_probes(samp_sampler *plain, samp_rng_kind rng)
     return chain;
 }
 
+/* ln softmax(logits)[token]; logits: [n] */
+static double logprob(const float *logits, int n, samp_token token)
+{
+    float max = logits[0];
+    double sum = 0.0;
+    for (int i = 1; i < n; i++)
+        if (logits[i] > max) max = logits[i];
+    for (int i = 0; i < n; i++) sum += exp((double)(logits[i] - max));
+    return (double)(logits[token] - max) - log(sum);
+}
+
 /* ==== --show ====================================================================================== */
 
 enum { QUOTED = 32 };
@@ -389,16 +409,17 @@ static const char *quoted(const tales_model *m, samp_token token, char *out)
     return out;
 }
 
-static void show_candidate(const tales_model *m, const samp_token_data *d, bool chosen)
+/* model: its probability before all samplers; d has the one that is left for the draw. */
+static void show_candidate(const tales_model *m, const samp_token_data *d, double model, bool chosen)
 {
-    static const char bar[] = "########################################";
+    static const char bar[] = "##############################";
     char text[QUOTED];
-    printf("  %s %-16s %5d %6.2f %%  %.*s\n", chosen ? "->" : "  ", quoted(m, d->id, text), (int)d->id,
-           100.0 * (double)d->p, (int)(0.5 + (double)d->p * (sizeof bar - 1)), bar);
+    printf("  %s %-18s %5d  %6.2f %%  %6.2f %%  %.*s\n", chosen ? "->" : "  ", quoted(m, d->id, text), (int)d->id,
+           100.0 * model, 100.0 * (double)d->p, (int)(0.5 + (double)d->p * (sizeof bar - 1)), bar);
 }
 
-/* Reads what the probes saw of the last token. */
-static void show_step(const tales_model *m, const samp_sampler *chain, size_t number)
+/* Reads what the probes saw of the last token. row: [n_vocab] what the model said. */
+static void show_step(const tales_model *m, const samp_sampler *chain, size_t number, const float *row)
 {
     size_t left = (size_t)m->n_vocab;
     const probe *p = NULL;
@@ -408,16 +429,18 @@ static void show_step(const tales_model *m, const samp_sampler *chain, size_t nu
         if (p->left < left) printf(" %s -%zu,", samp_name(samp_chain_get(chain, i - 1)), left - p->left);
         left = p->left;
     }
-    printf(" left %zu of %d\n", left, m->n_vocab);
+    printf(" left %zu of %d\n     %-18s %5s  %8s  %8s\n", left, m->n_vocab, "token", "id", "model", "left");
 
     bool seen = false;
-    for (int i = 0; i < p->n_best; i++) {
-        bool chosen = p->best[i].id == p->selected.id;
-        show_candidate(m, &p->best[i], chosen);
+    for (int i = 0; i <= p->n_best; i++) {
+        const samp_token_data *d = i < p->n_best ? &p->best[i] : &p->selected;
+        if (i == p->n_best && seen) break;
+        bool chosen = d->id == p->selected.id;
+        show_candidate(m, d, exp(logprob(row, m->n_vocab, d->id)), chosen);
         seen = seen || chosen;
     }
-    if (!seen) show_candidate(m, &p->selected, true);
     putchar('\n');
+    fflush(stdout);
 }
 
 /* ==== The page ====================================================================================
@@ -426,45 +449,98 @@ static void show_step(const tales_model *m, const samp_sampler *chain, size_t nu
 
 enum { PAGE_WIDTH = 78 };
 
+/* Colours of the terminal's own palette, which it keeps legible: how likely the model found a token. */
+static const struct {
+    double p; /* at least */
+    const char *escape, *name;
+} shades[] = { { 0.5, "", "plain 50 %" },
+               { 0.2, "\033[32m", "green 20 %" },
+               { 0.05, "\033[36m", "cyan 5 %" },
+               { 0.01, "\033[33m", "yellow 1 %" },
+               { 0.0, "\033[31m", "red less" } };
+enum { N_SHADES = sizeof shades / sizeof *shades };
+
 typedef struct {
+    FILE *to;
+    int width;
     char word[PAGE_WIDTH];
+    unsigned char shade[PAGE_WIDTH]; /* of each byte of the word */
     int length, column;
     bool space, paragraph; /* what stands before the word */
     bool raw;              /* no words and no lines: every byte as it is */
 } page;
 
+static void page_begin(page *pg, FILE *to, int width, bool raw)
+{
+    memset(pg, 0, sizeof *pg);
+    pg->to = to;
+    pg->width = width;
+    pg->raw = raw;
+}
+
+static bool begins_character(char byte) { return ((unsigned char)byte & 0xc0) != 0x80; }
+
+/* Bytes with their shades; none is left on behind them, and none changes within a character. */
+static void write_shaded(FILE *to, const char *text, const unsigned char *shade, size_t n)
+{
+    for (size_t i = 0, next; i < n; i = next) {
+        for (next = i + 1; next < n && (shade[next] == shade[i] || !begins_character(text[next]));) next++;
+        const char *escape = shades[shade[i]].escape;
+        fprintf(to, "%s%.*s%s", escape, (int)(next - i), text + i, *escape ? "\033[0m" : "");
+    }
+}
+
 static void page_flush(page *pg)
 {
     if (pg->length == 0) return;
     if (pg->paragraph) {
-        fputs(pg->column ? "\n\n" : "", stdout);
+        fputs(pg->column ? "\n\n" : "", pg->to);
         pg->column = 0;
-    } else if (pg->column + pg->space + pg->length > PAGE_WIDTH) {
-        putchar('\n');
+    } else if (pg->column + pg->space + pg->length > pg->width) {
+        putc('\n', pg->to);
         pg->column = 0;
     } else if (pg->space && pg->column) {
-        putchar(' ');
+        putc(' ', pg->to);
         pg->column++;
     }
-    fwrite(pg->word, 1, (size_t)pg->length, stdout);
-    fflush(stdout);
+    write_shaded(pg->to, pg->word, pg->shade, (size_t)pg->length);
+    fflush(pg->to);
     pg->column += pg->length;
     pg->length = 0;
     pg->space = pg->paragraph = false;
 }
 
-static void page_write(page *pg, const tales_model *m, samp_token token)
+/* As it is, but that a line of the page's width ends. */
+static void page_write_raw(page *pg, const char *piece, size_t length, unsigned char shade)
+{
+    unsigned char all[UINT8_MAX];
+    memset(all, shade, sizeof all);
+    for (size_t i = 0, next; i < length; i = next) {
+        for (next = i; next < length; next++) {
+            bool full = pg->column == pg->width && piece[next] != '\n' && begins_character(piece[next]);
+            if (full) break;
+            pg->column = piece[next] == '\n' ? 0 : pg->column + begins_character(piece[next]);
+        }
+        write_shaded(pg->to, piece + i, all, next - i);
+        if (next == length) break;
+        putc('\n', pg->to);
+        pg->column = 0;
+    }
+    fflush(pg->to);
+}
+
+static void page_write(page *pg, const tales_model *m, samp_token token, unsigned char shade)
 {
     size_t length;
     const char *piece = tales_piece(m, token, &length);
     if (pg->raw) {
-        fwrite(piece, 1, length, stdout);
-        fflush(stdout);
+        page_write_raw(pg, piece, length, shade);
         return;
     }
     for (size_t i = 0; i < length; i++) {
         bool space = (unsigned char)piece[i] <= ' '; /* control bytes too: spare the terminal */
-        if (space || pg->length == PAGE_WIDTH) page_flush(pg);
+        if (space || pg->length == pg->width) page_flush(pg);
+        pg->shade[pg->length] = shade;
         if (space)
             pg->space = true;
         else
@@ -474,6 +550,66 @@ static void page_write(page *pg, const tales_model *m, samp_token token)
         page_flush(pg);
         pg->paragraph = true;
     }
+}
+
+/* Ends the last line. */
+static void page_end(page *pg)
+{
+    page_flush(pg);
+    putc('\n', pg->to);
+    page_begin(pg, pg->to, pg->width, pg->raw);
+}
+
+/* Does the terminal get colours? */
+static bool wants_colours(const char *when)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (strcmp(when, "auto") != 0) return strcmp(when, "always") == 0;
+    return isatty(STDOUT_FILENO) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+}
+
+/* ---- the line that says how far it is, and Ctrl-C ---- */
+
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    interrupted = 1;
+}
+
+/* The first Ctrl-C ends the stories where they are, a second one the program. */
+static void catch_interrupt(void)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = interrupt;
+    action.sa_flags = (int)SA_RESETHAND;
+    sigaction(SIGINT, &action, NULL);
+}
+
+typedef struct {
+    bool on, shown;
+    double begin, last;
+} progress;
+
+static double now(void);
+
+/* On a terminal that sees no story grow: after a second, and then five times a second. */
+static void progress_step(progress *pr, size_t done, size_t of)
+{
+    double t = now();
+    if (!pr->on || t - pr->begin < 1.0 || t - pr->last < 0.2) return;
+    pr->last = t;
+    pr->shown = true;
+    fprintf(stderr, "\r%zu of %zu tokens, %.0f tokens/s\033[K", done, of, (double)done / (t - pr->begin));
+    fflush(stderr);
+}
+
+static void progress_end(progress *pr)
+{
+    if (pr->shown) fprintf(stderr, "\r\033[K");
+    pr->shown = false;
 }
 
 /* ==== The stories =================================================================================
@@ -488,9 +624,10 @@ enum { MAX_STORIES = 64, MAX_DRAFT = 16, LONGEST = 1 << 28 };
 typedef struct {
     samp_sampler *chain;
     uint64_t seed;
-    samp_token *ids; /* the prompt's, then the story's own */
-    int n, end;      /* how many there are, and are to be */
-    int pos;         /* the next token's position in the cache */
+    samp_token *ids;      /* the prompt's, then the story's own */
+    unsigned char *shade; /* of each */
+    int n, end;           /* how many there are, and are to be */
+    int pos;              /* the next token's position in the cache */
     samp_token draft[MAX_DRAFT];
     int n_draft;
     double logprob; /* of its tokens by the model alone, nats */
@@ -510,6 +647,8 @@ typedef struct {
     story stories[MAX_STORIES];
     int n_stories, n_prompt;
     float *logits; /* [n_stories * (1 + MAX_DRAFT), n_vocab] */
+    bool colours;
+    progress pr;
     page pg;
     figures f;
 } library;
@@ -524,17 +663,6 @@ static double now(void)
 static const char *vocab_bytes(const samp_vocab *vocab, samp_token token, size_t *n_bytes)
 {
     return tales_piece(vocab->user, token, n_bytes);
-}
-
-/* ln softmax(logits)[token]; logits: [n] */
-static double logprob(const float *logits, int n, samp_token token)
-{
-    float max = logits[0];
-    double sum = 0.0;
-    for (int i = 1; i < n; i++)
-        if (logits[i] > max) max = logits[i];
-    for (int i = 0; i < n; i++) sum += exp((double)(logits[i] - max));
-    return (double)(logits[token] - max) - log(sum);
 }
 
 /* Guesses that the story repeats itself: what followed when its last three tokens stood there before, or
@@ -566,12 +694,18 @@ static void slide(library *lib, int seq)
 /* Takes the token that a story goes on with. row: [n_vocab] what the model said. */
 static void take(library *lib, story *s, samp_token token, const float *row, const settings *set)
 {
+    const int n_vocab = lib->m->n_vocab;
+    double logp = set->best_of > 1 || lib->colours ? logprob(row, n_vocab, token) : 0.0;
+    s->shade[s->n] = 0;
+    if (lib->colours)
+        while (exp(logp) < shades[s->shade[s->n]].p) s->shade[s->n]++;
     s->ids[s->n++] = token;
+    s->logprob += logp;
     if (lib->grammar && token == TALES_END) s->end = s->n;
     lib->f.tokens++;
-    if (set->best_of > 1) s->logprob += logprob(row, lib->m->n_vocab, token);
-    if (set->show) show_step(lib->m, s->chain, lib->f.tokens);
-    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token);
+    if (set->show) show_step(lib->m, s->chain, lib->f.tokens, row);
+    if (!set->show && lib->n_stories == 1) page_write(&lib->pg, lib->m, token, s->shade[s->n - 1]);
+    progress_step(&lib->pr, lib->f.tokens, set->length * (size_t)lib->n_stories);
 }
 
 /* Goes on with a story. rows: [1 + n_draft, n_vocab] what the model says behind its last token and behind
@@ -691,27 +825,84 @@ static int step(library *lib, const settings *set, bool *more)
     return status;
 }
 
-static void write_story(library *lib, const story *s, int n)
+static void write_story(library *lib, page *pg, const story *s, int n)
 {
-    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(&lib->pg, lib->m, s->ids[i]);
+    for (int i = lib->grammar ? lib->n_prompt : 0; i < n; i++) page_write(pg, lib->m, s->ids[i], s->shade[i]);
 }
 
-static void end_page(page *pg)
+/* ---- --compare ---- */
+
+enum { COLUMN_WIDTH = 37 };
+
+/* How a story's settings differ from the other's, as a line. */
+static void write_heading(FILE *to, const settings *set, size_t k)
 {
-    const bool raw = pg->raw;
-    page_flush(pg);
-    putchar('\n');
-    memset(pg, 0, sizeof *pg);
-    pg->raw = raw;
+    char text[COLUMN_WIDTH + 1] = "";
+    size_t n = 0;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const char *list = set->lists[i];
+        if (!list) continue;
+        for (size_t skip = k % list_length(list); skip > 0; skip--) list = strchr(list, ',') + 1;
+        int more = snprintf(text + n, sizeof text - n, "%s%s %.*s", n ? " " : "", options[i].names[0],
+                            (int)strcspn(list, ","), list);
+        if (more < 0 || (n += (size_t)more) >= sizeof text) break;
+    }
+    fprintf(to, "%s\n\n", text);
+}
+
+/* One line of a column, up to its end or the text's; padded to the width unless it is the last column. Returns what is
+ * behind it. */
+static const char *write_column(const char *at, bool pad)
+{
+    size_t n = strcspn(at, "\n");
+    int width = 0;
+    bool escape = false;
+    for (size_t i = 0; i < n; i++) { /* what a terminal shows: no escapes, characters instead of bytes */
+        escape = escape || at[i] == '\033';
+        width += !escape && begins_character(at[i]);
+        if (escape && at[i] == 'm') escape = false;
+    }
+    fwrite(at, 1, n, stdout);
+    if (pad) printf("%*s", width < COLUMN_WIDTH ? COLUMN_WIDTH - width : 0, "");
+    return at + n + (at[n] == '\n');
+}
+
+static void write_side_by_side(library *lib, const settings *set)
+{
+    char *text[2] = { NULL, NULL };
+    size_t size[2];
+    for (int k = 0; k < 2; k++) {
+        FILE *to = open_memstream(&text[k], &size[k]);
+        page pg;
+        if (!to) break;
+        page_begin(&pg, to, COLUMN_WIDTH, lib->grammar != NULL);
+        write_heading(to, set, (size_t)k);
+        write_story(lib, &pg, &lib->stories[k], lib->stories[k].n);
+        page_end(&pg);
+        fclose(to);
+    }
+    const char *left = text[0], *right = text[1];
+    while (left && right && (*left || *right)) {
+        left = write_column(left, true);
+        fputs(" | ", stdout);
+        right = write_column(right, false);
+        putchar('\n');
+    }
+    free(text[0]);
+    free(text[1]);
 }
 
 /* What has not been written as it was told. */
 static void write_stories(library *lib, const settings *set)
 {
     const story *best = lib->stories;
+    if (set->compare) {
+        write_side_by_side(lib, set);
+        return;
+    }
     if (lib->n_stories == 1) {
-        if (set->show) write_story(lib, best, best->n);
-        end_page(&lib->pg);
+        if (set->show) write_story(lib, &lib->pg, best, best->n);
+        page_end(&lib->pg);
         return;
     }
     for (const story *s = lib->stories; s < lib->stories + lib->n_stories; s++) {
@@ -721,21 +912,26 @@ static void write_stories(library *lib, const settings *set)
             continue;
         }
         printf("%s(seed %llu)\n\n", s > lib->stories ? "\n" : "", (unsigned long long)s->seed);
-        write_story(lib, s, s->n);
-        end_page(&lib->pg);
+        write_story(lib, &lib->pg, s, s->n);
+        page_end(&lib->pg);
     }
     if (set->best_of == 1) return;
-    write_story(lib, best, best->n);
-    end_page(&lib->pg);
+    write_story(lib, &lib->pg, best, best->n);
+    page_end(&lib->pg);
 }
 
 /* Returns SAMP_OK, or what stopped it. */
 static int tell(library *lib, const settings *set)
 {
-    bool more = true;
-    if (lib->n_stories == 1 && !set->show) write_story(lib, lib->stories, lib->n_prompt);
+    bool more = true, silent = lib->n_stories > 1 || !isatty(STDOUT_FILENO);
+    page_begin(&lib->pg, stdout, lib->grammar ? INT_MAX : PAGE_WIDTH, lib->grammar != NULL);
+    lib->pr.on = silent && isatty(STDERR_FILENO);
+    lib->pr.begin = now();
+    catch_interrupt();
+    if (lib->n_stories == 1 && !set->show) write_story(lib, &lib->pg, lib->stories, lib->n_prompt);
     int status = begin(lib, set);
-    while (status == SAMP_OK && more) status = step(lib, set, &more);
+    while (status == SAMP_OK && more && !interrupted) status = step(lib, set, &more);
+    progress_end(&lib->pr);
     write_stories(lib, set);
     return status;
 }
@@ -772,7 +968,6 @@ static bool read_grammar(library *lib, const settings *set, const samp_vocab *vo
     lib->grammar = samp_grammar_init(set->schema ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF, text,
                                      set->schema ? "ordered spaced" : NULL, &error);
     lib->index = samp_vocab_index_init(vocab, NULL);
-    lib->pg.raw = true;
     free(text);
     if (!lib->grammar) fprintf(stderr, "tales: %s:%zu:%zu: %s\n", path, error.line, error.column, error.message);
     if (lib->grammar && !lib->index) fprintf(stderr, "tales: not enough memory\n");
@@ -825,6 +1020,11 @@ static void report(const library *lib, const settings *set)
     for (const story *s = lib->stories; lib->grammar && s < lib->stories + lib->n_stories; s++)
         if (samp_grammar_is_complete(samp_chain_get(s->chain, 0)) == 0)
             fprintf(stderr, "seed %llu: its text is not complete (--length)\n", (unsigned long long)s->seed);
+    if (lib->colours && !set->show) {
+        fprintf(stderr, "colours, by the model's probability:");
+        for (int i = 0; i < N_SHADES; i++) fprintf(stderr, "%s %s", i ? "," : "", shades[i].name);
+        fputc('\n', stderr);
+    }
     if (set->draft > 0) fprintf(stderr, "%zu of %zu guessed tokens were right\n", f->agreed, f->drafted);
     if (set->verbose && samp_describe(lib->stories[0].chain, text, sizeof text) >= 0) fprintf(stderr, "%s\n", text);
 }
@@ -842,12 +1042,13 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
         params.n_vocab = vocab->n_vocab;
         params.vocab = vocab;
         params.n_ctx_train = lib->m->n_ctx;
-        if (!set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
+        if (!set->compare && !set->lists[find_option("--seed", 6) - options]) params.seed += (uint64_t)k;
         s->seed = params.seed;
         s->chain = make_chain(lib, set, &params);
         if (!s->chain) return false;
         s->ids = malloc(n_ids * sizeof *s->ids);
-        if (!s->ids) break;
+        s->shade = calloc(n_ids, 1);
+        if (!s->ids || !s->shade) break;
         lib->n_prompt = tales_tokenise(lib->m, set->prompt, s->ids, lib->m->n_ctx);
         if (lib->n_prompt < 0) {
             fprintf(stderr, "tales: the prompt has more than %d tokens\n", lib->m->n_ctx - 1);
@@ -857,7 +1058,8 @@ static bool open_library(library *lib, settings *set, const samp_vocab *vocab)
     }
     lib->logits = malloc(rows * (size_t)lib->m->n_vocab * sizeof *lib->logits);
     lib->kv = tales_cache(lib->m, lib->n_stories * lib->m->n_ctx, lib->n_stories, SAMP_F32, false);
-    if (lib->logits && lib->kv && lib->stories[lib->n_stories - 1].ids) return true;
+    const story *last = &lib->stories[lib->n_stories - 1];
+    if (lib->logits && lib->kv && last->ids && last->shade) return true;
     fprintf(stderr, "tales: not enough memory\n");
     return false;
 }
@@ -867,6 +1069,7 @@ static void close_library(library *lib)
     for (int k = 0; k < lib->n_stories; k++) {
         samp_free(lib->stories[k].chain);
         free(lib->stories[k].ids);
+        free(lib->stories[k].shade);
     }
     samp_grammar_free(lib->grammar);
     samp_vocab_index_free(lib->index);
@@ -874,25 +1077,37 @@ static void close_library(library *lib)
     free(lib->logits);
 }
 
+static size_t how_many(const settings *set)
+{
+    if (set->compare) return 2;
+    return set->parallel > set->best_of ? set->parallel : set->best_of;
+}
+
 /* What is wrong with the settings that the library of samplers doesn't judge, or NULL. */
 static const char *wrong(const settings *set, int n_ctx)
 {
     static char text[256];
-    size_t n = set->parallel > set->best_of ? set->parallel : set->best_of;
+    size_t n = how_many(set), lists = 0;
     if (set->length > LONGEST) return "--length: that is too long";
     if (set->draft > MAX_DRAFT) return "--draft: at most 16 tokens";
     if (set->parallel < 1 || set->best_of < 1 || n > MAX_STORIES) return "--parallel, --best-of: 1 to 64 stories";
     if (set->parallel > 1 && set->best_of > 1) return "--parallel and --best-of: only one of them";
     if (n * (size_t)n_ctx > TALES_MAX_CELLS) return "--parallel, --best-of: too many stories for this model";
+    if (strcmp(set->color, "auto") && strcmp(set->color, "always") && strcmp(set->color, "never"))
+        return "--color: auto, always or never";
+    if (set->compare && (set->parallel > 1 || set->best_of > 1 || set->show))
+        return "--compare: without --parallel, --best-of and --show";
     if (set->show && (n > 1 || set->draft > 0)) return "--show: one story, token by token, without a draft";
     if (set->grammar && set->schema) return "--grammar and --json-schema: only one of them";
     for (int i = 0; i < N_OPTIONS; i++) {
         const char *list = set->lists[i];
+        lists += list != NULL;
         if (!list || list_length(list) <= n) continue;
         snprintf(text, sizeof text, "%s %.99s: %zu values, but %zu stor%s (--parallel N; a decimal has a point)",
                  options[i].names[0], list, list_length(list), n, n == 1 ? "y" : "ies");
         return text;
     }
+    if (set->compare && lists == 0) return "--compare: give a setting two values, like --temp 0.5,1.3";
     return NULL;
 }
 
@@ -949,12 +1164,13 @@ int main(int argc, char **argv)
     if (error) {
         fprintf(stderr, "tales: %s\n", error);
     } else {
-        lib.n_stories = (int)(set.parallel > set.best_of ? set.parallel : set.best_of);
+        lib.n_stories = (int)how_many(&set);
+        lib.colours = wants_colours(set.color);
         if (open_library(&lib, &set, &vocab)) {
             int status = tell(&lib, &set);
             report(&lib, &set);
             if (status != SAMP_OK) fprintf(stderr, "tales: %s\n", samp_strerror(status));
-            result = status == SAMP_OK ? 0 : 1;
+            result = status == SAMP_OK ? 0 : 1; /* of a story that was interrupted too: see the end */
         }
     }
     close_library(&lib);
@@ -964,5 +1180,6 @@ int main(int argc, char **argv)
         perror("tales");
         result = 1;
     }
+    if (interrupted) raise(SIGINT); /* so that the shell knows */
     return result;
 }

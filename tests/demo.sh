@@ -130,6 +130,50 @@ says "$dir/bad.json:1:" --json-schema "$dir/bad.json"
 says '/nowhere: No such file' --grammar /nowhere
 says '--grammar and --json-schema: only one' --grammar bench/data/list.gbnf --json-schema bench/data/hero.json
 
+# Colours: only on a terminal without NO_COLOR, or when asked for; the words are the same.
+escape=$(printf '\033')
+tell --length 60 > "$dir/plain"
+tell --length 60 --color always > "$dir/colours"
+grep -q "$escape\[3" "$dir/colours" || fail "--color always: no colours"
+sed "s/$escape\[[0-9]*m//g" "$dir/colours" | cmp - "$dir/plain" || fail "--color always: another story"
+grep -q "$escape" "$dir/plain" && fail "colours in a file"
+says '--color: auto, always or never' --color red
+if command -v script > /dev/null; then
+    terminal() { TERM=xterm script -qec "$1" "$dir/typescript" < /dev/null > "$dir/terminal"; }
+    terminal "NO_COLOR= $tales --length 20"
+    grep -q "$escape\[3" "$dir/terminal" || fail "no colours on a terminal"
+    terminal "NO_COLOR=1 $tales --length 20"
+    grep -q "$escape" "$dir/terminal" && fail "colours in spite of NO_COLOR"
+    # Ctrl-C while a line says how far it is: that line is cleared, the figures follow, and nothing is left on
+    terminal "timeout -s INT 2 $tales --best-of 4 --length 1000000 --color never" || true
+    sed 's/\r/\n/g' "$dir/terminal" > "$dir/all_lines" && sed "s/^$escape\[K//" "$dir/all_lines" > "$dir/lines"
+    grep -q " of 4000000 tokens, [0-9]* tokens/s$escape\[K" "$dir/lines" || fail "no progress: $(tail -n 3 "$dir/lines")"
+    grep -q '^seed 42: log-probability' "$dir/lines" && grep -q ' tokens in .* model steps' "$dir/lines" || fail "Ctrl-C: $(tail -n 5 "$dir/lines")"
+    tail -n 5 "$dir/lines" | grep -q "$escape" && fail "Ctrl-C leaves the terminal unclean"
+else
+    echo "demo: SKIPPED terminals, there is no script"
+fi
+timeout -s INT 1 "$tales" --length 1000000 > "$dir/story" 2> "$dir/figures" && fail "a story without end ends"
+grep -q '^[0-9]* tokens in [0-9]* model steps' "$dir/figures" || fail "Ctrl-C: no figures: $(cat "$dir/figures")"
+[ "$(tail -c 1 "$dir/story" | wc -l)" = 1 ] || fail "Ctrl-C: no end of the line"
+
+# Side by side: either column has the words of the story told alone, with the same seed.
+tell --compare --temp 0.5,1.3 --length 120 --draft 2 > "$dir/compare"
+[ "$(head -n 1 "$dir/compare" | tr -s ' ')" = '--temp 0.5 | --temp 1.3' ] || fail "--compare: $(head -n 1 "$dir/compare")"
+awk 'length != 37 + 3 + length(substr($0, 41)) || substr($0, 38, 3) != " | " { exit 1 }' "$dir/compare" || fail "--compare: not in columns"
+for column in "1-37 0.5" "41- 1.3"; do
+    tell --temp "${column#* }" --length 120 | tr -s ' \n' '\n\n' > "$dir/alone"
+    tail -n +3 "$dir/compare" | cut -c "${column% *}" | tr -s ' \n' '\n\n' | cmp - "$dir/alone" || fail "--compare: not the story told alone with --temp ${column#* }"
+done
+tell --compare --temp 0.5,1.3 --length 60 --color always | sed "s/$escape\[[0-9]*m//g" > "$dir/colours"
+tell --compare --temp 0.5,1.3 --length 60 | cmp - "$dir/colours" || fail "--compare: colours move the columns"
+tell --compare --seed 1,2 --length 200 --json-schema bench/data/hero.json > "$dir/compare"
+tell --seed 2 --length 200 --json-schema bench/data/hero.json > "$dir/alone"
+tail -n +3 "$dir/compare" | cut -c 41- | tr -d '\n' | sed 's/$/\n/' | cmp - "$dir/alone" || fail "--compare: not the document made alone"
+says '--compare: give a setting two values' --compare
+says '--compare: without --parallel, --best-of and --show' --compare --parallel 2
+says '--temp 1,2,3: 3 values, but 2 stories' --compare --temp 1,2,3
+
 # A value may stand behind a '=', and the last of two counts.
 tell --temp 0.5 --top-k 7 --length 40 "The wolf" > "$dir/plain"
 tell --temp=2,3 --temp=0.5 --top-k=7 --length=40 --prompt="The wolf" > "$dir/equals"
@@ -150,4 +194,4 @@ says '/nowhere: ' --model /nowhere
 rm -r "$dir/alone.d"
 
 if [ -c /dev/full ] && tell --length 20 > /dev/full; then fail "a full disk is no error"; fi
-echo "demo: drafts, parallel stories and a sliding context tell the same stories; bad options are told"
+echo "demo: drafts, parallel stories, columns, colours and a sliding context tell the same stories; bad options are told; Ctrl-C is clean"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
 # WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), ports (make test-ports),
-# compilers (make test-flags-long), or gcc-offload-nvptx, gcc-offload-amdgcn.
+# compilers (make test-flags-long), plots (make plots), or gcc-offload-nvptx, gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -16,6 +16,8 @@ ci_list() {
     cat <<'EOF'
 clang                    command -v clang
 libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
+clang-tidy               command -v clang-tidy
+cppcheck                 command -v cppcheck
 valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
@@ -26,6 +28,10 @@ libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.b
 nodejs                   command -v node
 npm                      command -v npm
 python3                  command -v python3
+python3-numpy            /usr/bin/python3 -c "import numpy"
+cmake                    command -v cmake
+pkg-config               command -v pkg-config
+gnuplot-nox              command -v gnuplot
 gcc-i686-linux-gnu       command -v i686-linux-gnu-gcc
 libc6-dev-i386-cross     test -e /usr/i686-linux-gnu/include/stdio.h
 gcc-arm-linux-gnueabihf  command -v arm-linux-gnueabihf-gcc
@@ -57,6 +63,7 @@ gcc-mips64el-linux-gnuabi64 command -v mips64el-linux-gnuabi64-gcc
 libc6-dev-mips64el-cross test -e /usr/mips64el-linux-gnuabi64/include/stdio.h
 EOF
 }
+plots_list() { echo "gnuplot-nox command -v gnuplot"; }
 # Every compiler of the two families that Debian 12 has.
 compilers_list() {
     echo "gcc-i686-linux-gnu command -v i686-linux-gnu-gcc"
@@ -64,7 +71,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | ports | compilers) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

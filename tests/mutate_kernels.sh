@@ -21,7 +21,7 @@ fast|scalar|sampi_count_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_collect_scalar|> instead of >=|s/>= floor/> floor/
 fast|scalar|sampi_pick_scalar|a line late|s/\* SAMPI_LINE, len/* SAMPI_LINE + (m > 3), len/
 fast|avx2|V(both)|no look for NaN|s/\*nan |= .*;//
-fast|avx512|V(fold3)|pairs of lines out of order|s/0, 4, 1, 5/0, 1, 4, 5/
+fast|avx512|V(lines)|lines out of order|s/k + (k & 4)/k/
 fast|avx512|V(near_exps)|an estimate that is off|s/{ SAMPI_F4/{ SAMPI_F5/
 fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k % 2 ? part[1] : p[k]/
 fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
@@ -53,11 +53,19 @@ fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
 fast|avx2|V(split)|no look at ids|s/bad |= .*;//
-fast|avx2|V(split)|an id is compared with one before the last|s/SHUFFLE(last, id/SHUFFLE(last, last/
+math|avx2|V(before)|an id is compared with one before the last|s/SHUFFLE(last, v/SHUFFLE(last, last/
+math|sse2|V(before)|an id is compared with itself|s/3, 4, 5, 6/4, 5, 6, 7/
 fast|avx2|V(field)|logits out of order|s/\* 3 + /* 5 + /
 fast|avx2|V(field)|the lanes beside|s/(8 - w)/(9 - w)/
-fast|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
-fast|avx2|V(field)|a vector for another|s/p + 16)/p + 8)/
+math|avx2|V(split)|the rest is not compared with what is before it|s/ && ascend//
+fast|avx2|V(field)|a vector for another|s/d\[2\], v/d[1], v/
+fast|sse2|V(field)|a logit for another|s/3, 3, 6, 6/0, 0, 6, 6/
+math|sse2|V(field)|an id for another|s/2, 2, 5, 5/2, 2, 6, 6/
+fast|scalar|sampi_put_scalar|logits as p|s/(double)p\[i\]/(double)l[i]/
+fast|avx2|V(zip)|a half twice|s/if (half)/if (!half)/
+fast|sse2|V(zip)|a half twice|s/2, 6, 3, 7/0, 4, 1, 5/
+fast|avx2|V(put)|p is not divided|s/if (sum .*;//
+fast|sse2|V(put)|the rest is the start|s/p ? p + i/p ? p/
 batch||sampi_element|the mask's words are taken for bytes|s/i \/ 32\] >> (i % 32)/i \/ 32] >> (i % 8)/
 batch||sampi_f16_to_f32|no subnormals|s/(float)low \* (1.0f/0.0f * (1.0f/
 batch||sampi_mask_kind|one clear bit in a tile is not seen|s/all &= two/all \&= any/
@@ -82,7 +90,7 @@ fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
-fast|avx2|V(mass)|the tail is left out|s/n - i, floor/0, floor/
+fast|avx2|V(mass)|one half twice|s/lo), k, /lo), 0, /
 fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
 fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
 fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, room/
@@ -93,10 +101,10 @@ fast|generic|V(even)|odd ones|s/b << 32 >> 32/b >> 32/
 fast|neon|V(sra)|the other way|s/vnegq_s32((V(m))n)/(V(m))n/
 fast|avx512|V(fold3)|lines out of order|s/0x88)/0x22)/; s/0xDD)/0x77)/
 fast|avx2|V(fold3)|lines out of order|s/0x20)/0x30)/
-fast|sse2|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
+fast|generic|V(fold1)|an element left out|s/0, 4, 1, 5/0, 4, 1, 4/
 fast|neon|V(fold2)|a line twice|s/(a, b); }/(a, a); }/
 batch|avx512|V(allowed)|the mask is not moved|s/ >> (i % 32)//
-batch|avx512|V(part)|half a line twice|s/i + at + 16)/i + at)/
+batch|avx512|V(part)|half a line twice|s/i + at + 64)/i + at)/
 batch|avx512|V(part)|the mask of other elements|s/0xFF00FFu << at/0xFF00FFu/
 batch|avx2|V(both)|even elements of bf16 twice|s/pairs & V(alli)(0xFFFF0000u)/pairs << 16/
 batch|avx2|V(row)|half of the f64 elements twice|s/wide + SAMPI_W \/ 2/wide/

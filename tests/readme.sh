@@ -1,70 +1,97 @@
 #!/bin/sh
-# The README's quick start compiles as it stands and prints what the README says; its grammar, with what it takes for
-# granted put round it, compiles and says what its schema allows. Usage: readme.sh DIR
+# The two READMEs, as a reader would take them: each program among their code blocks compiles and prints what is said;
+# the other blocks do with what they take for granted round them (tests/readme); each command's target is documented, and
+# those of the demo are run; each link leads somewhere. Usage: readme.sh DIR LIBRARY
 set -eu
-dir=$1
-mkdir -p "$dir"
-awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$dir/quick.c"
-[ "$(wc -l < "$dir/quick.c")" -le 14 ] || { echo "readme: the quick start is too long" >&2; exit 1; }
-"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -O2 -I. "$dir/quick.c" -o "$dir/quick" -lm
-want=$(sed -n 's/.*a\.out` prints `\([^`]*\)`.*/\1/p' README.md)
-got=$("$dir/quick" | sed 's/ *$//')
-[ -n "$want" ] || { echo "readme: it does not say what the quick start prints" >&2; exit 1; }
-[ "$want" = "$got" ] || { echo "readme: the quick start prints '$got', not '$want'" >&2; exit 1; }
-echo "readme: the quick start prints $got"
+mkdir -p "$1"
+dir=$(cd "$1" && pwd)
+library=$2
+fail() { echo "readme: $*" >&2; exit 1; }
+export SAMPLING_LIBRARY="$library" PYTHONDONTWRITEBYTECODE=1 NODE_PATH="${dir%/*}/bindings/node_modules"
+C11="-std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -I."
+[ "$(wc -l < README.md)" -le 220 ] || fail "README.md has more than 220 lines"
+[ "$(awk '/^```c quick.c$/ { on = 1; next } /^```$/ { on = 0 } on' README.md | wc -l)" -le 12 ] || fail "the quick start is too long"
+programs=0
 
-# The six lines of its grammar. Vocabulary: a token a byte, and 256, the end; each byte is likelier than the one before.
-awk '/^## / { here = $0 == "## Grammar" } /^```c$/ && here { on = 1; next } /^```$/ { on = 0 } on' README.md \
-    > "$dir/grammar.h"
-[ "$(wc -l < "$dir/grammar.h")" -eq 6 ] || { echo "readme: the grammar has not six lines" >&2; exit 1; }
-cat > "$dir/grammar.c" << 'END'
-#define SAMPLING_GRAMMAR
-#define SAMPLING_IMPLEMENTATION
-#include "sampling.h"
-#include <stdio.h>
-
-static const char *bytes(const samp_vocab *vocab, samp_token token, size_t *n)
-{
-    static char byte[256];
-    (void)vocab;
-    byte[token & 255] = (char)token;
-    *n = token < 256;
-    return &byte[token & 255];
+program() { # a block that is a whole program; the first is compiled with the implementation, others take the library's
+    [ -s "$at/$1.out" ] || fail "$page: it does not say what $1 prints"
+    [ $programs = 0 ] || sed -i '/^#define SAMPLING_IMPLEMENTATION/d' "$at/$1"
+    # shellcheck disable=SC2086
+    "$CC" $C11 "$at/$1" -o "$at/${1%.c}" $([ $programs = 0 ] || echo "$library -Wl,-rpath,${library%/*}") -lm || fail "$page: $1"
+    said=$("$at/${1%.c}" | sed 's/ *$//')
+    [ "$said" = "$(cat "$at/$1.out")" ] || fail "$page: $1 prints '$said'"
+    programs=$((programs + 1))
 }
-
-static samp_sampler *greedy(void)
-{
-    samp_sampler *chain = samp_chain_init();
-    samp_chain_add(chain, samp_init_greedy());
-    return chain;
+part() { # one that needs something round it
+    [ -f "tests/readme/${1%.h}.c" ] || fail "$page: $1 has no tests/readme/${1%.h}.c"
+    # shellcheck disable=SC2086
+    "$CC" $C11 -I"$at" "tests/readme/${1%.h}.c" -o "$at/${1%.h}" "$library" "-Wl,-rpath,${library%/*}" -lm || fail "$page: $1"
+    "$at/${1%.h}" || fail "$page: $1 does something else"
+    programs=$((programs + 1))
 }
-
-/* The README's order: what masks comes first, so greedy is added behind it. */
-int main(void)
-{
-    const char *text = "{\"type\": \"string\", \"pattern\": \"^[a-f]{3}$\"}";
-    static float logits[257];
-    const size_t n = sizeof logits / sizeof *logits;
-    const samp_token end = 256;
-    samp_vocab vocab = { 257, bytes, NULL, NULL, &end, 1, end, -1 };
-    samp_sampler *chain = samp_chain_init(), *other_chain = greedy(), *other = NULL;
-    for (size_t i = 0; i < n; i++) logits[i] = (float)i;
-#define other_json (other = samp_init_grammar(index, grammar))
-#include "grammar.h"
-    samp_chain_add(chain, samp_init_greedy());
-    printf("%c", (int)token); /* by the other chain */
-    for (token = samp_sample(chain, logits, n); token >= 0 && token < end; token = samp_sample(chain, logits, n))
-        printf("%c", (int)token);
-    puts(error.status == SAMP_OK && token == end ? " whole" : " cut off");
-    samp_free(chain);
-    samp_free(other_chain);
-    samp_free(other);
-    samp_vocab_index_free(index);
-    samp_grammar_free(grammar);
-    return 0;
+says() { # the same chain in other languages
+    name=$1
+    shift
+    "$@" > "$at/$name.said" || fail "$page: $name"
+    [ -f "$at/said" ] || cp "$at/$name.said" "$at/said"
+    cmp "$at/said" "$at/$name.said" || fail "$page: $name prints something else"
+    programs=$((programs + 1))
 }
-END
-"$CC" -std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -I. -I"$dir" "$dir/grammar.c" -o "$dir/grammar" -lm
-got=$("$dir/grammar")
-[ "$got" = '""fff" whole' ] || { echo "readme: the grammar says '$got', not '\"\"fff\" whole'" >&2; exit 1; }
-echo "readme: the grammar says $got"
+try() {
+    case $1 in
+    "make demo"*)
+        sh -c "$1" > "$at/demo" 2> "$at/demo.figures" || fail "$page: $1: $(cat "$at/demo.figures")"
+        [ -s "$at/demo" ] || fail "$page: $1 tells nothing"
+        ;;
+    "make "*)
+        target=$(echo "$1" | sed 's/^make *//; s/ .*//')
+        grep -q "^## $target: " Makefile || fail "$page: $1: no such target in make help"
+        ;;
+    LD_PRELOAD=*build/libsampling_llama.so*) ;; # make test-llama runs it
+    *) fail "$page: $1: what is that?" ;;
+    esac
+}
+for page in README.md bench/README.md; do
+    at=$dir/${page%%.*}
+    rm -rf "$at"
+    mkdir -p "$at"
+    awk -v dir="$at" -f tests/blocks.awk "$page" > "$at/blocks" || fail "$page"
+    while read -r block; do
+        case $block in
+        unnamed.c) # shellcheck disable=SC2086
+            "$CC" $C11 -fsyntax-only "$at/$block" || fail "$page: the C code" ;;
+        unnamed.sh) ;;
+        *.c) program "$block" ;;
+        *.h) part "$block" ;;
+        *.hpp)
+            ! command -v "$CXX" > /dev/null || {
+                "$CXX" -std=c++11 -Wall -Wextra -Werror -I. -Itests/bindings -I"$at" "tests/readme/${block%.hpp}.cpp" \
+                    -o "$at/cpp" "$library" "-Wl,-rpath,${library%/*}"
+                says c++ "$at/cpp"
+            } ;;
+        *.py) ! command -v python3 > /dev/null || says python env PYTHONPATH=tests/bindings python3 "$at/$block" ;;
+        *.js)
+            cp tests/bindings/sampling.js "$at"
+            [ ! -d "$NODE_PATH/koffi" ] || says javascript node "$at/$block" ;;
+        *.cmake) grep -q "^ *project ${block%.cmake} " tests/package.sh || fail "$page: tests/package.sh has no $block" ;;
+        install) ;; # tests/package.sh too
+        *) fail "$page: what is $block?" ;;
+        esac
+    done < "$at/blocks"
+    # the commands of blocks without a name, then those in the text
+    sed 's/  *#.*//' "$at/unnamed.sh" > "$at/commands"
+    grep -o '`make [a-z][^`]*`' "$page" | tr -d '`' | grep -v '^make demo' >> "$at/commands"
+    while read -r line; do try "$line"; done < "$at/commands"
+done
+
+# Links within the repository: the file is there, and has that heading (as GitHub makes its name).
+for page in README.md bench/README.md bench/GPU.md; do
+    grep -o '](\([^)]*\))' "$page" | sed 's/^](//; s/)$//' | grep -v '^http' | sort -u | while read -r link; do
+        file=${link%%#*}
+        file=$(dirname "$page")/${file:-$(basename "$page")}
+        [ -e "$file" ] || fail "$page: $link: no such file"
+        case $link in *#*) ;; *) continue ;; esac
+        sed -n 's/^##* //p' "$file" | tr 'A-Z' 'a-z' | tr -d "\`.,:'\`()" | tr ' ' '-' | grep -qx "${link#*#}" || fail "$page: $link: no such heading"
+    done
+done
+echo "readme: $programs programs print what the pages say, $(cat "$dir"/*/commands "$dir"/*/*/commands 2> /dev/null | wc -l) commands are there"

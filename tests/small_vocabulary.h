@@ -12,9 +12,13 @@ static const char *const small_words[] = { "ab",           "abc",  "aab", "the",
                                            "\n",           "-1",   "e" };
 enum { N_WORDS = sizeof small_words / sizeof *small_words, EOG = 256 + N_WORDS, N_VOCAB };
 
+#define BYTES_4(i)  i, i + 1, i + 2, i + 3
+#define BYTES_16(i) BYTES_4(i), BYTES_4(i + 4), BYTES_4(i + 8), BYTES_4(i + 12)
+#define BYTES_64(i) BYTES_16(i), BYTES_16(i + 16), BYTES_16(i + 32), BYTES_16(i + 48)
+
 static const char *token_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
 {
-    static char byte[256];
+    static const unsigned char byte[256] = { BYTES_64(0), BYTES_64(64), BYTES_64(128), BYTES_64(192) };
     (void)vocab;
     *n = 0;
     if (token >= EOG) return "";
@@ -23,8 +27,7 @@ static const char *token_bytes(const samp_vocab *vocab, samp_token token, size_t
         return small_words[token - 256];
     }
     *n = 1;
-    byte[token] = (char)token;
-    return &byte[token];
+    return (const char *)&byte[token];
 }
 
 static const samp_token eog_tokens[] = { EOG };

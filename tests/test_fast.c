@@ -95,6 +95,35 @@ static bool random_chains(void)
     return end(&p, good, "random chains");
 }
 
+/* More members than anything on the fast path may have room for. */
+static bool many_members(void)
+{
+    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200 };
+    enum { N = 300 };
+    player p;
+    bool good = begin(&p, wanted_isa(), N);
+    for (uint64_t i = 0; i < 6 * CASE_COUNT(members) && good; i++) {
+        source s = source_seed(i);
+        band b = { samp_chain_init(), { NULL }, true };
+        AT("many members, case %d", (int)i);
+        for (int k = 1; k < members[i % CASE_COUNT(members)]; k++) { /* those that leave much first */
+            int kind = (int)below(&s, N_STAGES);
+            bool mild = kind == SAMPI_LOGIT_BIAS || kind == SAMPI_PENALTIES || kind == SAMPI_TEMP ||
+                        kind == SAMPI_SOFTMAX;
+            if (mild || percent(&s, 5))
+                samp_chain_add(b.steps, make_kind(&s, kind, N));
+            else
+                samp_chain_add(b.steps, samp_init_temp(percent(&s, 50) ? 1.01f : 0.99f));
+        }
+        samp_chain_add(b.steps, make_kind(&s, make_selector(&s), N));
+        if (i % 3 == 2) samp_set_rng(b.steps, SAMP_RNG_MT19937);
+        for (int k = 0; k < p.isa.n; k++) b.fast[k] = samp_clone(b.steps);
+        good = play_rows(&p, &s, &b, N, 4);
+        band_free(&p, &b);
+    }
+    return end(&p, good, "many members");
+}
+
 typedef struct worker {
     pthread_t thread;
     int number;
@@ -295,6 +324,35 @@ static bool long_rows_of_llama(void)
     return end(&p, failures == 0, "long rows of llama.cpp");
 }
 
+/* mu drifts while peaked rows surprise less than it asks for: few tokens are kept, then thousands, then all. */
+static bool mirostat_drifts(void)
+{
+    enum { N = 20000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    for (int v = 1; v <= 2 && good; v++) {
+        band b = { samp_chain_init(), { NULL }, true };
+        samp_chain_add(b.steps,
+                       v == 2 ? samp_init_mirostat_v2(7, 5.0f, 0.1f) : samp_init_mirostat(N, 7, 5.0f, 0.1f, 100));
+        samp_set_rng(b.steps, SAMP_RNG_MT19937);
+        for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
+        for (int draw = 0; draw < (quick() ? 20 : 72) && good; draw++) {
+            source s = source_seed((uint64_t)draw);
+            AT("mirostat %d drifts, draw %d", v, draw);
+            for (size_t j = 0; j < N; j++) p.row[j] = (float)(2.2 * normal_fast(&s) - 1.0);
+            for (size_t j = 0; j < 200; j++)
+                p.row[(97 * j + 31 * (size_t)draw) % N] = (float)(11.0 -
+                                                                  (1.3 + 0.1 * (draw % 24)) * log(1.0 + (double)j));
+            p.report_len = 0;
+            good = play_row(&p, &b, p.row, N, (unsigned)draw % 24, NAN);
+            if (!good) printf("%s\n%s", at_work, p.report);
+        }
+        band_free(&p, &b);
+    }
+    return end(&p, good, "mirostat drifts");
+}
+
 /* ------------------------------------------------------------------- the two kernels of llama.cpp's arithmetic */
 
 /* expf's kernels against libm: every stride-th float that is 0 or less, -infinity among them. */
@@ -351,6 +409,35 @@ static bool expf_of_logits(void)
             printf("seed %" PRIu64 "\n", seed);
             return false;
         }
+    }
+    return true;
+}
+
+/* Sums of doubles by tiles against a loop: terms of e^l's sizes, and many that end half way between two sums. */
+static bool sums_of_tiles(void)
+{
+    enum { N = 6000 };
+    static float e[N];
+    static double tile[N / SAMPI_TILE + 4];
+    for (uint64_t seed = 1; seed <= (quick() ? 300 : 3000); seed++) {
+        source s = source_seed(seed);
+        size_t n = 1 + below(&s, N), first = below(&s, 2000);
+        int kind = (int)below(&s, 4);
+        for (size_t i = 0; i < n; i++) {
+            double y = ldexp((double)below(&s, 1 + below(&s, 64)), -53 - (int)below(&s, 3));
+            if (kind == 0) y = exp(-45.0 * coarse(&s));
+            if (kind == 1 && below(&s, 200) == 0) y = ldexp(1.0, -29 - (int)below(&s, 25));
+            e[i] = i == first ? 1.0f : (float)y;
+        }
+        double got = sampi_llama_sum_tiles(e, n, tile), loop = 0.0;
+        bool good = true;
+        for (size_t i = 0; i < n; i++) {
+            loop += (double)e[i];
+            if (i + 1 == n || (i + 1) % SAMPI_TILE == 0) good &= tile[i / SAMPI_TILE] == loop;
+        }
+        if (good && got == loop) continue;
+        printf("%zu floats sum to %a, not to %a, seed %" PRIu64 "\n", n, loop, got, seed);
+        return false;
     }
     return true;
 }
@@ -445,7 +532,8 @@ static bool sums_of_rows(void)
             sampi_llama_head(&row, 512);
             sampi_llama_total(&row, &row, &sums);
             good = good && bits_of(sums.sum) == bits_of(sum);
-            for (size_t i = 0; i < row.cur.size; i++) row.cur.data[i].p = expf(row.cur.data[i].logit - sums.max) / sum;
+            for (size_t i = 0; i < row.cur.size; i++)
+                row.cur.data[i].p = expf(row.cur.data[i].logit - sums.max) / sum;
             float shares = sampi_llama_row_entropy(&row, &sums);
             good = good && bits_of(shares) == bits_of(entropy);
             climbed = 0.0f; /* and all of it by buckets */
@@ -1184,6 +1272,32 @@ static bool shown_without_array(void)
     return good;
 }
 
+/* Masking more tokens than a row has room for changes, where its logits are its own: all maxima but one, at temperature
+   0, and all that xtc takes away. */
+static bool many_masked(player *p)
+{
+    enum { N = 20000 };
+    bool good = true;
+    for (int i = 0; i < 2 && good; i++) {
+        samp_sampler *chain = chain_of(samp_init_temp(0.5f),
+                                       i ? samp_init_xtc(1.0f, 2e-4f, 0, 3) : samp_init_temp(0.0f),
+                                       i ? samp_init_dist(6) : samp_init_top_k(N + 1));
+        samp_set_rng(chain, SAMP_RNG_MT19937);
+        if (!i) {
+            samp_chain_add(chain, samp_init_custom(&show_iface, NULL));
+            samp_chain_add(chain, samp_init_greedy());
+        }
+        for (size_t j = 0; j < N; j++) p->row[j] = !i ? 2.0f : j % 16 > 3 || j >= 6400 ? 0.0f : 5.0f;
+        for (size_t j = 7; i && j < N; j += 64) p->row[j] = 3.0f;
+        AT("many masked tokens, %d", i);
+        shown.n = 0;
+        for (unsigned at = 0; at < 3 && good; at++) good = expect(p, chain, p->row, N, DEFINED, at);
+        for (int k = 1; k < shown.n && shown.n <= ISA_MAX; k++) good &= shown.look[k] == shown.look[0];
+        samp_free(chain);
+    }
+    return good;
+}
+
 /* A sampler that is off checks the array all the same: also one behind what the user's sampler has spoilt. */
 static bool off_behind_custom(player *p)
 {
@@ -1204,7 +1318,7 @@ static bool custom_is_shown_the_same(void)
     if (!begin(&p, wanted_isa(), LONGEST)) return false;
     bool good = shown_without_array();
     if (!good) printf("the array of all candidates was made\n");
-    good = good && off_behind_custom(&p);
+    good = good && many_masked(&p) && off_behind_custom(&p);
     for (uint64_t seed = 1; seed <= (quick() ? 500 : 10000) && good; seed++) good = shown_case(&p, seed);
     return end(&p, good, "a custom sampler is shown the same");
 }
@@ -1401,13 +1515,16 @@ static bool arrays(void)
     X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
     X(arrays)                                                                                                        \
+    X(many_members)                                                                                                  \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \
     X(long_rows)                                                                                                     \
     X(long_rows_of_llama)                                                                                            \
+    X(mirostat_drifts)                                                                                               \
     X(expf_is_libms)                                                                                                 \
     X(expf_of_logits)                                                                                                \
+    X(sums_of_tiles)                                                                                                 \
     X(sums_in_order)                                                                                                 \
     X(sums_of_rows)
 

@@ -1,5 +1,4 @@
-/* test_llama.c - SAMPLING_LLAMA without llama.cpp: the few functions of it that sampling.h calls are made up here, on a
-   vocabulary of six words. tests/llama has the real one.
+/* test_llama.c - SAMPLING_LLAMA without llama.cpp, on a made-up one (made_up_llama.h). tests/llama has the real one.
 
    llama.h's declarations stand before sampling.h and behind it, as in programs that include both in either order. */
 #include <stdbool.h>
@@ -22,116 +21,7 @@ float *llama_get_logits_ith(struct llama_context *ctx, int32_t i);
 #include "../sampling.h"
 #include "test.h"
 
-const struct llama_model *llama_get_model(const struct llama_context *ctx);
-const struct llama_vocab *llama_model_get_vocab(const struct llama_model *model);
-int32_t llama_vocab_n_tokens(const struct llama_vocab *vocab);
-bool llama_vocab_is_eog(const struct llama_vocab *vocab, llama_token token);
-llama_token llama_vocab_eos(const struct llama_vocab *vocab);
-llama_token llama_vocab_eot(const struct llama_vocab *vocab);
-int32_t llama_token_to_piece(const struct llama_vocab *vocab, llama_token token, char *buf, int32_t length,
-                             int32_t lstrip, bool special);
-int32_t llama_tokenize(const struct llama_vocab *vocab, const char *text, int32_t text_len, llama_token *tokens,
-                       int32_t n_tokens_max, bool add_special, bool parse_special);
-
-/* ---- a llama.cpp ---- */
-
-/* The three layouts of a sampler's functions: what a program of each version reads. */
-typedef struct {
-    const char *(*name)(const struct llama_sampler *);
-    void (*accept)(struct llama_sampler *, llama_token);
-    void (*apply)(struct llama_sampler *, samp_token_data_array *);
-    void (*reset)(struct llama_sampler *);
-    struct llama_sampler *(*clone)(const struct llama_sampler *);
-    void (*free)(struct llama_sampler *);
-} layout_6;
-typedef struct {
-    layout_6 first;
-    bool (*backend_init)(struct llama_sampler *, void *);
-    void (*backend_accept)(struct llama_sampler *, void *, void *, void *);
-    void (*backend_apply)(struct llama_sampler *, void *, void *, void *);
-    void (*backend_set_input)(struct llama_sampler *);
-} layout_10;
-typedef struct {
-    layout_10 first;
-    void (*backend_reset)(struct llama_sampler *);
-    void (*copy_state)(const struct llama_sampler *, struct llama_sampler *);
-} layout_12;
-
-struct llama_sampler_i {
-    layout_12 functions;
-};
-struct llama_sampler {
-    struct llama_sampler_i *iface;
-    void *ctx;
-};
-
-struct llama_vocab {
-    int n;
-    const char *word[6];
-};
-struct llama_model {
-    struct llama_vocab vocab;
-};
-struct llama_context {
-    struct llama_model *model;
-    float *logits; /* of output -1; there is no other */
-};
-
-static struct llama_model words = { { 6, { "", "a", "bc", " the", "<end>", "def" } } }; /* 0 and 4: control tokens */
-
-static int n_samplers;
-static bool no_room; /* for another */
-
-struct llama_sampler *llama_sampler_init(struct llama_sampler_i *iface, void *ctx)
-{
-    struct llama_sampler *s = no_room ? NULL : (struct llama_sampler *)malloc(sizeof *s);
-    if (!s) return NULL;
-    s->iface = iface;
-    s->ctx = ctx;
-    n_samplers++;
-    return s;
-}
-
-/* llama_sampler_free of the first version; the later ones do the same. */
-static void llama_free(struct llama_sampler *s)
-{
-    ((const layout_6 *)(const void *)s->iface)->free(s);
-    free(s);
-    n_samplers--;
-}
-
-float *llama_get_logits_ith(struct llama_context *ctx, int32_t i) { return i == -1 ? ctx->logits : NULL; }
-const struct llama_model *llama_get_model(const struct llama_context *ctx) { return ctx->model; }
-const struct llama_vocab *llama_model_get_vocab(const struct llama_model *model) { return &model->vocab; }
-int32_t llama_vocab_n_tokens(const struct llama_vocab *vocab) { return vocab->n; }
-bool llama_vocab_is_eog(const struct llama_vocab *vocab, llama_token token)
-{
-    return vocab && (token == 0 || token == 4);
-}
-llama_token llama_vocab_eos(const struct llama_vocab *vocab) { return vocab ? 4 : -1; }
-llama_token llama_vocab_eot(const struct llama_vocab *vocab) { return vocab ? -1 : 0; }
-
-int32_t llama_token_to_piece(const struct llama_vocab *vocab, llama_token token, char *buf, int32_t length,
-                             int32_t lstrip, bool special)
-{
-    const char *word = vocab->word[token];
-    int32_t n = token == 4 && !special ? 0 : (int32_t)strlen(word);
-    assert_int_equal(lstrip, 0);
-    if (n > length) return -n;
-    if (n > 0) memcpy(buf, word, (size_t)n);
-    return n;
-}
-
-/* A token for each letter: 1, 2, ... */
-int32_t llama_tokenize(const struct llama_vocab *vocab, const char *text, int32_t text_len, llama_token *tokens,
-                       int32_t n_tokens_max, bool add_special, bool parse_special)
-{
-    assert_ptr_equal(vocab, &words.vocab);
-    assert_false(add_special || parse_special);
-    if (text_len > n_tokens_max) return -text_len;
-    for (int32_t i = 0; i < text_len; i++) tokens[i] = text[i] - 'a' + 1;
-    return text_len;
-}
+#include "made_up_llama.h"
 
 /* ---- the tests ---- */
 
@@ -305,8 +195,13 @@ static void test_vocab(void **state)
     assert_int_equal(vocab->tokenize(vocab, "gfedcba", 7, tokens, 4), 4); /* cut off */
     assert_true(tokens[0] == 7 && tokens[3] == 4 && tokens[4] == -7);
     assert_int_equal(vocab->tokenize(vocab, "", 0, tokens, 4), 0);
+    char longer[200];
+    memset(longer, 'b', sizeof longer);
+    assert_int_equal(vocab->tokenize(vocab, longer, sizeof longer, tokens, 4), 4);
+    heap.fail_at = 1; /* a breaker's text needs no memory, others may */
+    assert_int_equal(vocab->tokenize(vocab, "gfedcba", 7, tokens, 4), 4);
     heap.fail_at = 1;
-    assert_int_equal(vocab->tokenize(vocab, "gfedcba", 7, tokens, 4), 0);
+    assert_int_equal(vocab->tokenize(vocab, longer, sizeof longer, tokens, 4), 0);
     heap.fail_at = 0;
 
     samp_sampler *dry = samp_init_dry(vocab, 64, 1.0f, 1.75f, 1, 64, breakers, 1);

@@ -970,6 +970,34 @@ static void test_exact_kernels_agree(void **state)
     assert_ok(samp_isa_force(NULL));
 }
 
+/* Ids that ascend but for one, at each place of a vector and of the rest behind: the same answer from every set. */
+static void test_split_sees_every_id(void **state)
+{
+    enum { MOST = 41 };
+    static samp_token_data all[MOST];
+    float x[MOST], want[MOST];
+    (void)state;
+    for (int i = 0; samp_isa_list(i); i++) {
+        for (size_t n = 1; n <= MOST; n++) {
+            for (size_t at = 0; at <= n; at++) { /* at n: none is spoiled */
+                const samp_token wrong[] = { -1, (samp_token)(3 * at), (samp_token)(3 * at - 1), 3 * MOST + 1 };
+                for (size_t k = 0; k < sizeof wrong / sizeof *wrong; k++) {
+                    for (size_t j = 0; j < n; j++)
+                        all[j] = (samp_token_data){ 3 + 3 * (samp_token)j, (float)j, 0.0f };
+                    if (at < n) all[at].id = wrong[k];
+                    bool ascend = sampi_split_scalar(all, n, want);
+                    assert_true(ascend == (at == n || (at == 0 && k > 0 && wrong[k] >= 0 && (n == 1 || k < 3)) ||
+                                           (at > 0 && at + 1 == n && k == 3)));
+                    assert_ok(samp_isa_force(samp_isa_list(i)));
+                    assert_true(sampi_use()->split(all, n, x) == ascend);
+                    assert_memory_equal(x, want, n * sizeof *x);
+                }
+            }
+        }
+    }
+    assert_ok(samp_isa_force(NULL));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -990,6 +1018,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_sums_are_large_enough),
         cmocka_unit_test(test_exact_kernels_agree),
+        cmocka_unit_test(test_split_sees_every_id),
         cmocka_unit_test(test_sigma),
         cmocka_unit_test(test_draw),
         cmocka_unit_test(test_proposals),

@@ -415,6 +415,9 @@ static void test_refusals(void **state)
         const char *place;
     } cases[] = {
         { "{\"properties\":{\"a\":{\"multipleOf\":3}}}", SAMP_E_UNSUPPORTED, "/properties/a/multipleOf:" },
+        { "{\"multipleOf\":100001}", SAMP_E_UNSUPPORTED, "/multipleOf:" }, /* 10000, and then a digit */
+        { "{\"multipleOf\":10000.5}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
+        { "{\"multipleOf\":1000000.0001}", SAMP_E_UNSUPPORTED, "/multipleOf:" },
         { "{\"items\":{\"uniqueItems\":true}}", SAMP_E_UNSUPPORTED, "/items/uniqueItems:" },
         { "{\"properties\":{\"a/b~\":{\"pattern\":\"(?=a)b\"}}}", SAMP_E_UNSUPPORTED, "/properties/a~1b~0/pattern:" },
         { "{\"pattern\":\"(\"}", SAMP_E_FORMAT, "/pattern:" },
@@ -437,6 +440,11 @@ static void test_refusals(void **state)
         { "{\"minItems\":99999999999999}", SAMP_E_RANGE, "/minItems:" },
         { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
         { "[]", SAMP_E_FORMAT, ":" },
+        /* an error stands beside values that are compared with a pattern, or joined with others */
+        { "{\"enum\":[\"a\"],\"type\":[\"string\",\"\"],\"maxLength\":21}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"string\",\"\"],\"anyOf\":[{\"enum\":[\"a\"]},{\"const\":\"b\"}],\"maxLength\":21}",
+          SAMP_E_FORMAT, "/type/1: no type" },
         { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {

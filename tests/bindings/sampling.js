@@ -1,10 +1,15 @@
-// sampling.h from JavaScript: koffi, and no struct written down again. Prints what tokens.c prints.
+// sampling.h from JavaScript: koffi, and no struct written down again. A page to copy and change.
 //
-//     node sampling.js LIBRARY            with koffi in NODE_PATH
+//     const { Chain } = require('./sampling.js');
+//     const chain = new Chain(nVocab, { top_k: 40, temp: 0.8 });
+//     const token = chain.sample(logits);        // a Float32Array is read where it is; any list will do
+//
+// The library is libsampling.so (make lib, make install), or what SAMPLING_LIBRARY names. Run as a program it prints what
+// tokens.c prints.
 'use strict';
 const koffi = require('koffi');
 
-const lib = koffi.load(process.argv[2]);
+const lib = koffi.load(process.env.SAMPLING_LIBRARY ?? 'libsampling.so');
 koffi.opaque('samp_settings');
 koffi.opaque('samp_params');
 koffi.opaque('samp_sampler');
@@ -22,6 +27,8 @@ const settingsParams = lib.func('const samp_params *samp_settings_params(samp_se
 const checkParams = lib.func('int samp_check_params(const samp_params *params, _Out_ const char **field)');
 const chainFromParams = lib.func('samp_sampler *samp_chain_from_params(const samp_params *params, _Out_ int *status)');
 const sample = lib.func('int32_t samp_sample(samp_sampler *chain, const float *logits, size_t n_vocab)');
+const accept = lib.func('int samp_accept(samp_sampler *chain, int32_t token)');
+const reset = lib.func('void samp_reset(samp_sampler *chain)');
 const free = lib.func('void samp_free(samp_sampler *chain)');
 
 function check(status, field) {
@@ -73,10 +80,20 @@ class Chain {
     get(name) {
         return textOf((buffer, size) => settingsGet(this.settings, name, buffer, size));
     }
+    // The next token, which the chain has then accepted.
     sample(logits) {
-        const token = sample(this.handle, logits, this.nVocab);
+        if (logits.length !== this.nVocab) throw new RangeError(`${logits.length} logits, not ${this.nVocab}`);
+        const token = sample(this.handle, logits instanceof Float32Array ? logits : Float32Array.from(logits), this.nVocab);
         if (token < 0) throw new Error(strerror(token));
         return token;
+    }
+    // Tell the samplers of a token that was not sampled here: a prompt's.
+    accept(token) {
+        const status = accept(this.handle, token);
+        if (status < 0) throw new Error(strerror(status));
+    }
+    reset() {
+        reset(this.handle);
     }
     close() {
         free(this.handle ?? null);
@@ -87,23 +104,31 @@ class Chain {
     }
 }
 
-const N_VOCAB = 12;
-const pieces = Array.from({ length: N_VOCAB }, (_, i) => 'abcd'[i % 4]);
-const chain = new Chain(N_VOCAB, {
-    seed: 2n ** 64n - 1n, top_k: 100, top_p: 0.9, temperature: 1.1, penalty_repeat: 1.2, dry_multiplier: 0.8,
-    dry_breakers: ['b', '\n'], logit_bias: '7+2.5,9-inf',
-    order: 'penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc',
-}, pieces);
-for (let step = 0; step < 60; step++)
-    console.log(chain.sample(Float32Array.from({ length: N_VOCAB }, (_, i) => ((i * 7919 + step * 10007) % 1000) / 400)));
-const temp = chain.get('temp');
-chain.close();
-for (const bad of [{ temp: '0,8' }, { top_k: 2 ** 31 }, { no_such: 1 }, { top_p: 1.5 }]) {
-    try {
-        new Chain(N_VOCAB, bad);
-        console.log(bad, 'is accepted');
-    } catch (error) {
-        console.log(error.message);
+function main() {
+    const nVocab = 12;
+    const rows = Array.from({ length: 60 }, (_, step) =>
+        Array.from({ length: nVocab }, (_, i) => ((i * 7919 + step * 10007) % 1000) / 400));
+    const chain = new Chain(nVocab, {
+        seed: 2n ** 64n - 1n, top_k: 100, top_p: 0.9, temperature: 1.1, penalty_repeat: 1.2, dry_multiplier: 0.8,
+        dry_breakers: ['b', '\n'], logit_bias: '7+2.5,9-inf',
+        order: 'penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc',
+    }, Array.from({ length: nVocab }, (_, i) => 'abcd'[i % 4]));
+    const tokens = rows.map((row) => chain.sample(row));
+    for (const token of tokens) console.log(token);
+    chain.reset();
+    if (rows.some((row, step) => chain.sample(Float32Array.from(row)) !== tokens[step])) throw new Error('other tokens');
+    const temp = chain.get('temp');
+    chain.close();
+    for (const bad of [{ temp: '0,8' }, { top_k: 2 ** 31 }, { no_such: 1 }, { top_p: 1.5 }]) {
+        try {
+            new Chain(nVocab, bad);
+            console.log(bad, 'is accepted');
+        } catch (error) {
+            console.log(error.message);
+        }
     }
+    console.log(`${temp}, ${textOf((buffer, size) => settingsTakes('top_p', buffer, size))}`);
 }
-console.log(`${temp}, ${textOf((buffer, size) => settingsTakes('top_p', buffer, size))}`);
+
+module.exports = { Chain };
+if (require.main === module) main();

@@ -1,12 +1,21 @@
-"""sampling.h from Python: ctypes, and no struct written down again. Prints what tokens.c prints.
+"""sampling.h from Python: ctypes, and no struct written down again. A page to copy and change.
 
-    python3 sampling.py LIBRARY
+    chain = Chain(n_vocab, top_k=40, temp=0.8)
+    token = chain.sample(logits)            # a numpy array of float32 is read where it is; any list will do
+
+The library is libsampling.so (make lib, make install), or what SAMPLING_LIBRARY names. Run as a program it prints what
+tokens.c prints.
 """
 import ctypes
-import sys
+import os
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_int32, c_size_t, c_void_p
 
-lib = ctypes.CDLL(sys.argv[1])
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+lib = ctypes.CDLL(os.environ.get("SAMPLING_LIBRARY", "libsampling.so"))
 token_bytes_t = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_int32, POINTER(c_size_t))
 
 
@@ -27,7 +36,9 @@ settings_set_vocab = declare("samp_settings_set_vocab", c_int, c_void_p, c_int32
 settings_params = declare("samp_settings_params", c_void_p, c_void_p)
 check_params = declare("samp_check_params", c_int, c_void_p, POINTER(c_char_p))
 chain_from_params = declare("samp_chain_from_params", c_void_p, c_void_p, POINTER(c_int))
-sample = declare("samp_sample", c_int32, c_void_p, POINTER(c_float), c_size_t)
+sample = declare("samp_sample", c_int32, c_void_p, c_void_p, c_size_t)
+accept = declare("samp_accept", c_int, c_void_p, c_int32)
+reset = declare("samp_reset", None, c_void_p)
 free = declare("samp_free", None, c_void_p)
 
 
@@ -82,15 +93,37 @@ class Chain:
         return text.value.decode()
 
     def sample(self, logits):
-        token = sample(self.handle, (c_float * self.n_vocab)(*logits), self.n_vocab)
+        """The next token, which the chain has then accepted."""
+        if len(logits) != self.n_vocab:
+            raise Error(f"{len(logits)} logits, not {self.n_vocab}")
+        if numpy is not None:
+            row = numpy.ascontiguousarray(logits, dtype=numpy.float32)
+            token = sample(self.handle, row.ctypes.data, self.n_vocab)
+        else:
+            token = sample(self.handle, (c_float * self.n_vocab)(*logits), self.n_vocab)
         if token < 0:
             raise Error(strerror(token).decode())
         return token
+
+    def accept(self, token):
+        """Tell the samplers of a token that was not sampled here: a prompt's."""
+        status = accept(self.handle, token)
+        if status < 0:
+            raise Error(strerror(status).decode())
+
+    def reset(self):
+        reset(self.handle)
 
     def close(self):
         free(self.handle)
         settings_free(self.settings)
         self.handle = self.settings = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
 
 
 def takes(name):
@@ -99,19 +132,30 @@ def takes(name):
     return text.value.decode()
 
 
-N_VOCAB = 12
-chain = Chain(N_VOCAB, [b"abcd"[i % 4:i % 4 + 1] for i in range(N_VOCAB)],
-              seed=2**64 - 1, top_k=100, top_p=0.9, temperature=1.1, penalty_repeat=1.2, dry_multiplier=0.8,
-              dry_breakers=["b", "\n"], logit_bias="7+2.5,9-inf",
-              order="penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc")
-for step in range(60):
-    print(chain.sample([(i * 7919 + step * 10007) % 1000 / 400 for i in range(N_VOCAB)]))
-temp = chain.get("temp")
-chain.close()
-for bad in {"temp": "0,8"}, {"top_k": 2**31}, {"no_such": 1}, {"top_p": 1.5}:
-    try:
-        Chain(N_VOCAB, **bad)
-        print(bad, "is accepted")
-    except Error as error:
-        print(error)
-print(f"{temp}, {takes('top_p')}")
+def main():
+    n_vocab = 12
+    rows = [[(i * 7919 + step * 10007) % 1000 / 400 for i in range(n_vocab)] for step in range(60)]
+    settings = dict(seed=2**64 - 1, top_k=100, top_p=0.9, temperature=1.1, penalty_repeat=1.2, dry_multiplier=0.8,
+                    dry_breakers=["b", "\n"], logit_bias="7+2.5,9-inf",
+                    order="penalties;dry;temperature;top_n_sigma;top_k;typ_p;top_p;min_p;xtc")
+    with Chain(n_vocab, [b"abcd"[i % 4:i % 4 + 1] for i in range(n_vocab)], **settings) as chain:
+        tokens = [chain.sample(row) for row in rows]
+        for token in tokens:
+            print(token)
+        temp = chain.get("temp")
+        if numpy is not None:  # f32, f64 and strided rows are the same
+            arrays = numpy.array(rows), numpy.array(rows, dtype=numpy.float32), numpy.array(rows).T.copy().T
+            for array in arrays:
+                chain.reset()
+                assert [chain.sample(row) for row in array] == tokens
+    for bad in {"temp": "0,8"}, {"top_k": 2**31}, {"no_such": 1}, {"top_p": 1.5}:
+        try:
+            Chain(n_vocab, **bad)
+            print(bad, "is accepted")
+        except Error as error:
+            print(error)
+    print(f"{temp}, {takes('top_p')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -94,7 +94,7 @@ mutant 'at += inserts && i >= in_at.below;' 'at += inserts && i > in_at.below;'
 mutant 'at -= removes &&' 'at -= 0 &&'
 mutant 'if (!same && r.id == old) r.count--;' ''
 mutant 'out_at.count == 1' 'out_at.count >= 1'
-mutant 'r.fall = fmaf((float)r.count' 'r.fall = fmaf(1.0f'
+mutant 'sampi_roundf((float)r.count * freq)' 'sampi_roundf(1.0f * freq)'
 mutant 'copy->side != SAMPI_GPU_LEFT ?' 'false ?'
 mutant 'written < n_rows ? sampi_gpu_put' 'false ? sampi_gpu_put'
 echo "mutate: $n mutants, $survived survived"

@@ -48,7 +48,7 @@ build() { # source, program
 
 port() {
     case $compiler in *-std=gnu11*) std=gnu11 ;; *) std=c11 ;; esac
-    awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$dir/quick.c"
+    awk '/^```c quick.c$/ { on = 1; next } /^```$/ && on { exit } on' README.md > "$dir/quick.c"
     want=$(sed -n 's/.*a\.out` prints `\([^`]*\)`.*/\1/p' README.md)
     build "$dir/quick.c" "$dir/$name-quick.exe"
     case $name in i386*) "$dir/$name-quick.exe" > /dev/null 2>&1 && run= ;; esac # most machines run it as it is

@@ -1,0 +1,12 @@
+# Semantic versions: newer ones with the same SOVERSION (major; before 1.0.0 major and minor) will do.
+set(PACKAGE_VERSION "@VERSION@")
+string(FIND "${PACKAGE_FIND_VERSION}." "@SOVERSION@." sampling_at)
+if("${PACKAGE_FIND_VERSION}" STREQUAL "${PACKAGE_FIND_VERSION_MAJOR}" AND "@SOVERSION@" MATCHES "^${PACKAGE_FIND_VERSION}(\\.|$)")
+  set(sampling_at 0) # "0": any
+endif()
+if(sampling_at EQUAL 0 AND NOT PACKAGE_FIND_VERSION VERSION_GREATER PACKAGE_VERSION)
+  set(PACKAGE_VERSION_COMPATIBLE TRUE)
+  if(PACKAGE_FIND_VERSION VERSION_EQUAL PACKAGE_VERSION)
+    set(PACKAGE_VERSION_EXACT TRUE)
+  endif()
+endif()

@@ -1,0 +1,8 @@
+// README, C++
+#include "sampling.hpp"
+#include <iostream>
+
+int main()
+{
+#include "chain.hpp"
+}
