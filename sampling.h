@@ -22240,6 +22240,13 @@ static int sampi_stands_by_last(const sampi_end *end, float l)
     return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
 }
 
+/* The same by the distance alone: of those that round to one, the order goes by the logit, and so back and forth. */
+static int sampi_stands_by_score(const sampi_end *end, float l)
+{
+    samp_token_data d = { 0, l, 0.0f };
+    return end->order.score(&end->order, &d) > end->order.score(&end->order, &end->last);
+}
+
 /* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
    sides of the mean they stand the farther back the farther they are, so the ends are found by bisection. */
 static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
@@ -22943,12 +22950,13 @@ static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
-    float high, low = sampi_end_interval(end, sampi_stands_by_last, 0, &high), floor = sampi_float_up(end->floor);
+    float high, low = sampi_end_interval(end, sampi_stands_by_score, 0, &high), floor = sampi_float_up(end->floor);
     size_t n = 0, kept = 0;
     if (end->floor < (double)low) low = floor;
     size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
     for (size_t i = 0; i < m; i++) {
         float l = row->work.x[i];
+        if ((double)l < end->floor && sampi_stands_by_last(end, l) > 0) continue;
         if (l == end->last.logit && (double)l < end->floor && mine-- == 0) {
             mine = 0;
             continue;
