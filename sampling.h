@@ -5408,7 +5408,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
    clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
-static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
+static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
@@ -9002,7 +9002,7 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
 
 /* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
    to masked ones. Declined, with nothing changed, where the band has missed the end. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
@@ -9091,7 +9091,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
-static bool sampi_keep_between(sampi_row *row, double lo, double hi)
+static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
     if (sampi_is_compact(row)) {
@@ -9327,7 +9327,8 @@ typedef struct sampi_score_cut {
 } sampi_score_cut;
 
 /* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
+static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+                                                   size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
     sampi_score_cut cut;
@@ -9346,8 +9347,8 @@ static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scor
    stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
    the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
    from its end, as it grows over the list. */
-static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
-                              size_t min_keep)
+static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+                                         uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
     float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
@@ -13746,13 +13747,15 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
-                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
    (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
+   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
+   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there.
@@ -16499,6 +16502,9 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
@@ -17150,9 +17156,9 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other. Where a character can't
-   come, its kind is given up, and it begins anew; but if that is far away, or the states are too many, the run ends
-   there. */
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {

@@ -337,10 +337,13 @@ static bool mirostat_drifts(void)
                        v == 2 ? samp_init_mirostat_v2(7, 5.0f, 0.1f) : samp_init_mirostat(N, 7, 5.0f, 0.1f, 100));
         samp_set_rng(b.steps, SAMP_RNG_MT19937);
         for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
-        for (int draw = 0; draw < (quick() ? 20 : 80) && good; draw++) {
+        for (int draw = 0; draw < (quick() ? 20 : 72) && good; draw++) {
             source s = source_seed((uint64_t)draw);
             AT("mirostat %d drifts, draw %d", v, draw);
-            for (size_t j = 0; j < N; j++) p.row[j] = make_logit(&s, ROW_PEAKED, j, N, 1.0, 0.0);
+            for (size_t j = 0; j < N; j++) p.row[j] = (float)(2.2 * normal_fast(&s) - 1.0);
+            for (size_t j = 0; j < 200; j++)
+                p.row[(97 * j + 31 * (size_t)draw) % N] = (float)(11.0 -
+                                                                  (1.3 + 0.1 * (draw % 24)) * log(1.0 + (double)j));
             p.report_len = 0;
             good = play_row(&p, &b, p.row, N, (unsigned)draw % 24, NAN);
             if (!good) printf("%s\n%s", at_work, p.report);

@@ -1,5 +1,5 @@
-/* sampling.c - the library to be linked: all of the header's parts but the one for llama.cpp programs. Who uses an
-   optional part defines its macro before including the header, as here. */
+/* sampling.c - the library to be linked: all of the header's parts but the one for llama.cpp programs. Who uses the
+   optional parts defines SAMPLING_KV, SAMPLING_GRAMMAR and SAMPLING_SHARDS before including the header. */
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #define SAMPLING_SHARDS
