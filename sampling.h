@@ -21906,9 +21906,13 @@ static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
     return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS;
 }
 
-/* Are the contents what a rank would send: numbers, in order? */
+/* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
+    const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
+    for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
+        if (*rest) return false;
+    if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
     if (p->kind == SAMPI_PARCEL_RUNS) {
         double mean = sampi_order_of_parcel(p).mean;
@@ -23634,7 +23638,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     int status = sampi_check_slice(shard, rows, slice, out);
     size_t n = slice ? slice->n_rows : 0;
     if (!status && n > SAMPI_SHARD_ROWS) status = SAMP_E_RANGE;
-    sampi_shard_start(shard, rows, slice, out, 0, n > SAMPI_SHARD_ROWS ? 0 : n, false, status);
+    sampi_shard_start(shard, rows, slice, out, 0, n, false, status);
     return SAMP_OK;
 }
 
