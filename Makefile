@@ -234,6 +234,14 @@ lint: | $(B)
 lint-long: | $(B)
 	@sh tests/lint.sh $(B)/lint_long full
 
+## cover: lines and branches of each part of both headers that the tests run, by gcov (some minutes)
+cover: | $(B)
+	@sh tests/cover.sh $(B)/cover $(ARGS)
+
+## mutate: small changes all over both headers, and the share that the tests catch (ARGS="--seed 2 --count 100"; hours)
+mutate: | $(B)
+	@python3 tests/mutate.py $(B)/mutate $(ARGS)
+
 ## test-mutants: the tests of the fast path catch broken kernels
 test-mutants: tests/mutate_kernels.sh tests/test_fast.c $(TEST_DEPS) | $(B)
 	@CC="$(CC)" sh tests/mutate_kernels.sh
@@ -270,13 +278,21 @@ $(B)/schema_files: tests/schema_files.c tests/schema_cases.h tests/naive_grammar
 	$(CC) -O1 $(C11) $< -o $@ -lm
 
 # Fuzzers, each with a corpus, and how many random inputs fuzz-regress adds to it.
-FUZZERS := chain grammar_text grammar_walk grammar_saved
+FUZZERS := calls chain batch state kv llama grammar_text grammar_walk grammar_saved shard_merge
 FUZZ_TIME ?= 60
 FUZZ_DEPS := tests/fuzz/driver.c $(wildcard tests/fuzz/*.h) $(TEST_DEPS)
 fuzz/chain: RANDOM_INPUTS := 20000
+fuzz/calls: RANDOM_INPUTS := 10000
+fuzz/batch: RANDOM_INPUTS := 500
+fuzz/state fuzz/kv fuzz/llama: RANDOM_INPUTS := 5000
 fuzz/grammar_text fuzz/grammar_walk fuzz/grammar_saved: RANDOM_INPUTS := 2000
+fuzz/shard_merge: RANDOM_INPUTS := 5000
 
-## fuzz-regress: the fuzzers' corpora, and random inputs: both executors, texts of grammars, walks, saved bytes
+# those that take longer to compile than to run
+$(foreach f,calls batch state kv llama,$(B)/fuzz_driver_$f): CFLAGS := -O0
+$(B)/fuzz_batch $(B)/fuzz_driver_batch: tests/test_batch.c
+
+## fuzz-regress: the fuzzers' corpora, and random inputs: any calls, both executors, batches, states, caches, llama.cpp, grammars
 fuzz-regress: $(FUZZERS:%=fuzz/%)
 
 fuzz/%: $(B)/fuzz_driver_%
@@ -284,7 +300,7 @@ fuzz/%: $(B)/fuzz_driver_%
 	@echo "== fuzz_$*: $$(tail -n 1 $(B)/fuzz_$*.log)"
 
 $(B)/fuzz_driver_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm
+	$(CC) $(CFLAGS) $(C11) $< tests/fuzz/driver.c -o $@ -lm -lpthread
 
 ## fuzz: each fuzzer under libFuzzer, AddressSanitizer and UBSan for FUZZ_TIME seconds (clang with its runtime)
 fuzz: $(FUZZERS:%=$(B)/fuzz_%)
@@ -295,7 +311,7 @@ fuzz: $(FUZZERS:%=$(B)/fuzz_%)
 	  echo "== fuzz_$$f: $$(sed -n 's/^stat::number_of_executed_units: *//p' $(B)/fuzz_$$f.log) inputs, nothing found"; done
 
 $(B)/fuzz_%: tests/fuzz/fuzz_%.c $(FUZZ_DEPS) | $(B)
-	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm
+	clang -g -O1 $(C11) -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all $< -o $@ -lm -lpthread
 
 ## parity: the same tokens as llama.cpp, 1,000,000 of them (PARITY_TOKENS=n); fetches libllama with npm
 parity: | $(B)
@@ -361,14 +377,14 @@ $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests
 deps-mpi:
 	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
 
-# The parts of ci, the long ones first. What they share (build/test_*) is there before they begin.
+# The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package lint toc budget-code
+      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
-ci: run-tests test-gpu-host
+ci: run-tests test-gpu-host lib man $(B)/tales $(B)/koffi $(B)/panels
 	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) $(PARTS:%=timed/%)
 	@echo "make ci: all passed"
 
@@ -389,7 +405,7 @@ VERSION := $(shell awk '/^.define SAMP_VERSION_(MAJOR|MINOR|PATCH) / { v = v dot
 SOVERSION := $(shell echo $(VERSION) | awk -F. '{ print ($$1 ? $$1 : $$1 "." $$2) }')
 SO := libsampling.so.$(VERSION)
 
-## lib: build/libsampling.so and build/libsampling.a, with grammars and the cache (CFLAGS="-O2 -fopenmp": batches in threads)
+## lib: build/libsampling.so and build/libsampling.a, with all parts but llama.cpp's (CFLAGS="-O2 -fopenmp": batches in threads)
 lib: $(B)/libsampling.a $(B)/libsampling.so
 
 $(B)/libsampling.o: bench/cmake/sampling.c sampling.h | $(B)
@@ -570,12 +586,21 @@ $(B)/bench_peer_nosimd: bench/bench_peer.c $(BENCH_DEPS) tests/parity/llama_peer
 
 PLOTS := $(patsubst bench/plots/%.gp,%,$(filter-out %/style.gp,$(wildcard bench/plots/*.gp)))
 
+PLOT_DIR ?= bench/plots
+
 ## plots: draw bench/plots/*.svg from the figures beside them (gnuplot; installs it)
 plots: $(B)/panels
-	@./$(B)/panels > bench/plots/samplers.dat
 	@command -v gnuplot > /dev/null || sh tests/deps.sh install plots
-	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > bench/plots/$$p.svg \
-	  || exit 1; echo "bench/plots/$$p.svg"; done
+	@./$(B)/panels > bench/plots/samplers.dat
+	@for p in $(PLOTS); do gnuplot bench/plots/$$p.gp > $(B)/$$p.svg && awk -f bench/plots/dark.awk $(B)/$$p.svg > $(PLOT_DIR)/$$p.svg \
+	  || exit 1; echo "$(PLOT_DIR)/$$p.svg"; done
+
+# that they can still be drawn, all of them, and that the panels are those that are committed
+test-plots: $(B)/panels
+	@./$(B)/panels | cmp - bench/plots/samplers.dat
+	@if command -v gnuplot > /dev/null; then mkdir -p $(B)/plots && $(MAKE) -s plots PLOT_DIR=$(B)/plots > $(B)/plots.log 2>&1 || { cat $(B)/plots.log; exit 1; }; \
+	  for p in $(PLOTS); do grep -q '</svg>' $(B)/plots/$$p.svg && grep -q 'prefers-color-scheme' $(B)/plots/$$p.svg && [ -s bench/plots/$$p.svg ] || \
+	    { echo "test-plots: $$p.svg"; exit 1; }; done; echo "plots: $(words $(PLOTS)) drawn"; else echo "plots: SKIPPED, there is no gnuplot"; fi
 
 $(B)/panels: bench/panels.c bench/tales_model.h sampling.h | $(B)
 	$(CC) -O1 $(C11) $< -o $@ -lm
@@ -675,7 +700,7 @@ clean:
 $(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
-.PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
+.PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
         bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi

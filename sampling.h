@@ -588,7 +588,8 @@ SAMP_API samp_sampler *samp_chain_init(void);
 /* samp_chain_add -- put a sampler at the end. The chain owns it from now on, on failure too.
      Returns  the sampler's own status if it carries an error (it stays in the chain, which then carries the error too);
               else SAMP_OK; SAMP_E_NULL, SAMP_E_NOMEM: the chain lacks a sampler, and carries this error from now on;
-              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed. */
+              SAMP_E_RANGE: s is in a chain already, or contains this one, and nothing has changed; or this is no chain,
+              and s is freed, as where it is NULL. */
 SAMP_API int samp_chain_add(samp_sampler *chain, samp_sampler *s);
 
 /* samp_chain_get -- lend sampler i (0 .. n - 1); NULL if there is none.   samp_chain_n -- how many.
@@ -1134,7 +1135,7 @@ typedef struct samp_vocab_index samp_vocab_index;
               the trie.
      Returns  the index; NULL on error, *status (may be NULL): SAMP_E_NULL, SAMP_E_EMPTY (n_vocab 0), SAMP_E_RANGE,
               SAMP_E_NOMEM.
-     Memory   8 bytes a node, about 2 MB for 128,256 tokens.
+     Memory   12 bytes a node and 4 a token, about 4 MB for 128,256 tokens.
      Threads  an index never changes: any number of samplers may use it at once. It must outlive them.
    samp_vocab_index_free -- NULL is fine. */
 SAMP_API samp_vocab_index *samp_vocab_index_init(const samp_vocab *vocab, int *status);
@@ -5407,7 +5408,7 @@ static void sampi_zipf_add(sampi_zipf *zipf, size_t i, float l, float next)
 
 /* How many of n tokens mirostat keeps: k = (e 2^mu / (1 - N^-e))^(1 / exponent), e = exponent - 1, N = n_vocab;
    clamped to 1 .. n, which a NaN becomes too. sampi_zipf_keep calls it, and the GPU. */
-static size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
+static SAMPI_COLD size_t sampi_zipf_size(const sampi_zipf *zipf, double n_vocab, float mu, size_t n)
 {
     double exponent = zipf->tt > 0.0 ? zipf->tb / zipf->tt : 1.0, e = exponent - 1.0;
     double ln_n = sampi_ln(n_vocab), x = e * ln_n, below = 1.0 - sampi_pow(n_vocab, -e);
@@ -9001,7 +9002,7 @@ static bool sampi_top_p_band(const sampi_row *row, const sampi_range *range, uin
 
 /* The row stays dense and gets the nucleus' last logit as its floor; those that equal it and are too many are changed
    to masked ones. Declined, with nothing changed, where the band has missed the end. */
-static int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
+static SAMPI_COLD int sampi_top_p_wide(sampi_row *row, const sampi_range *range, uint64_t share, size_t min_keep)
 {
     const sampi_kernels *k = row->k;
     sampi_work *work = row->work;
@@ -9090,7 +9091,7 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
-static bool sampi_keep_between(sampi_row *row, double lo, double hi)
+static SAMPI_COLD bool sampi_keep_between(sampi_row *row, double lo, double hi)
 {
     float floor = sampi_unscale(row, sampi_float_up(lo)), sure = sampi_unscale(row, sampi_float_up(hi));
     if (sampi_is_compact(row)) {
@@ -9326,7 +9327,8 @@ typedef struct sampi_score_cut {
 } sampi_score_cut;
 
 /* Both conditions are looked for apart: the farther of the two cuts satisfies both. */
-static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want, size_t min_keep)
+static SAMPI_COLD sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scored *t, uint64_t want,
+                                                   size_t min_keep)
 {
     sampi_values values = { k, t->y, t->w, t->n, 0.0f };
     sampi_score_cut cut;
@@ -9345,8 +9347,8 @@ static sampi_score_cut sampi_cut_scores(const sampi_kernels *k, const sampi_scor
    stays unmasked in x is kept. The scored tokens are used up: what w holds becomes scores and places of those behind
    the cut, then a list of those at the cut, then these as an array of tokens, whose ids are places. The array is made
    from its end, as it grows over the list. */
-static void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut, uint64_t want,
-                              size_t min_keep)
+static SAMPI_COLD void sampi_drop_scores(sampi_row *row, const sampi_order *o, const sampi_scored *t, float cut,
+                                         uint64_t want, size_t min_keep)
 {
     sampi_work *work = row->work;
     float *score = (float *)(void *)work->w; /* 8 (n + 16) bytes with place, as w has */
@@ -13745,13 +13747,15 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
      reading      GBNF, regular expressions
      vocabulary   a trie of all tokens: samp_vocab_index
      triggers     what a lazy grammar waits for, as programs
-     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); entries, which keep
-                  what a walk over the trie found, and masks made of them; accepting; room for what grows
+     matcher      derivatives -> states (a lazy DFA); items and frames (an Earley parser over them); walks over the
+                  trie; runs (characters that a state takes whatever they are, so that no walk is needed); entries,
+                  which keep what was found, and masks made of them; accepting; room for what grows
      sampler      samp_init_grammar and its functions; what the core asks of it
 
    A token's way: samp_accept -> sampi_matcher_accept -> for each byte sampi_advance, which moves every item's state on
    (sampi_next, sampi_derive) and lets calls begin and return (sampi_close). A mask's: sampi_matcher_mask -> for each
-   item sampi_mask_entry -> sampi_entry_of, which walks only if nobody has (sampi_walk).
+   item sampi_mask_entry -> sampi_entry_of, which looks only if nobody has (sampi_entry_fill): for the plain tokens by
+   sampi_walk_plain, which begins with those of a run, and for the others by sampi_walk.
 
    The one thing to know: nodes are shared. Two equal expressions have one number, so a set of texts that comes back
    while a text is read is known again, and what was computed for it is there.
@@ -15387,8 +15391,9 @@ static uint32_t sampi_kind_of(uint8_t byte)
     if (byte >= 0x80) return 15;
     if ((byte | 32) >= 'a' && (byte | 32) <= 'z') return ((byte | 32) > 'f') + 2u * (byte < 'a');
     if (byte >= '0' && byte <= '9') return 4;
-    const char *mark = (const char *)memchr(marks, byte, 9);
-    return mark ? 5 + (uint32_t)(mark - marks) : 14;
+    uint32_t kind = 5;
+    while (kind < 14 && marks[kind - 5] != (char)byte) kind++;
+    return kind;
 }
 
 /* Where the parts of an index are. */
@@ -16497,6 +16502,9 @@ static void sampi_split_byte(sampi_kinds *kinds, uint8_t byte)
     kinds->n++;
 }
 
+/* Why kinds: a derivative costs much more than a set operation, and of the hundred classes that a grammar's bytes have
+   a node mostly tells only a few apart: a quote, a backslash, the first bytes of longer characters, and the rest. */
+
 /* Split by all that a node's derivatives ask of the first byte: it goes the way of sampi_follow. */
 static void sampi_find_kinds(sampi_matcher *m, sampi_node n, sampi_kinds *kinds)
 {
@@ -17148,9 +17156,9 @@ static uint32_t sampi_counted(sampi_matcher *m, int32_t state, int32_t *reach)
     return kinds;
 }
 
-/* A state's run, by looking at all states that it leads to, one character after the other. Where a character can't
-   come, its kind is given up, and it begins anew; but if that is far away, or the states are too many, the run ends
-   there. */
+/* A state's run, by looking at all states that it leads to, one character after the other: found [n], each with its
+   depth. Where a character can't come, its kind is given up, and it begins anew; but if that is far away, or the
+   states are too many, the run ends there. */
 static uint32_t sampi_explore(sampi_matcher *m, int32_t state, bool keep, int32_t *reach)
 {
     enum {
@@ -19849,7 +19857,7 @@ static SAMPI_COLD sampi_texts sampi_texts_or(sampi_schema *x, sampi_texts a, sam
     for (int32_t i = 0; i < a.n + either.n; i++)
         sampi_push(x, &x->arena, *sampi_ints(&x->arena, i < a.n ? a.list + i : either.list + i - a.n));
     either.list = list;
-    either.n += a.n;
+    either.n = x->arena.n - list;
     return either;
 }
 
@@ -20171,8 +20179,8 @@ static SAMPI_COLD sampi_scalars sampi_schema_values(sampi_schema *x, int32_t val
             if (!string && !sampi_decimal_read(x, i, &d))
                 sampi_schema_fail(x, i, SAMP_E_RANGE, "this number has too many digits");
             sampi_push(x, &x->arena, i);
-            texts->n++;
         }
+        texts->n = x->arena.n - texts->list; /* of an error, fewer */
     }
     return s;
 }
@@ -21898,9 +21906,13 @@ static bool sampi_is_sorted_kind(sampi_parcel_kind kind)
     return kind == SAMPI_PARCEL_LIST || kind == SAMPI_PARCEL_RUNS || kind == SAMPI_PARCEL_SEGS;
 }
 
-/* Are the contents what a rank would send: numbers, in order? */
+/* Are the contents what a rank would send: numbers, in order, and zeros behind them? */
 static bool sampi_parcel_is_good(const sampi_parcel *p)
 {
+    const unsigned char *end = p->head + sampi_parcel_size(p->kind, p->room);
+    for (const unsigned char *rest = sampi_parcel_entry(p, p->n); rest < end; rest++)
+        if (*rest) return false;
+    if (p->kind == SAMPI_PARCEL_LIST && sampi_wire_u32(p->fields + 12)) return false;
     if (p->kind == SAMPI_PARCEL_HIST || p->kind == SAMPI_PARCEL_TOP) return p->n == p->room;
     if (p->kind == SAMPI_PARCEL_RUNS) {
         double mean = sampi_order_of_parcel(p).mean;
@@ -22200,8 +22212,7 @@ static sampi_order sampi_order_from(float max, double mean)
 /* Where a candidate lies: below 0: before the bucket that is cut; above: behind it; 0: in it, in *bucket of its own. */
 static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
 {
-    samp_token_data d = { 0, l, 0.0f };
-    double t = sampi_round(end->order.score(&end->order, &d) * end->scale);
+    double t = sampi_round(sampi_abs((end->order.max - (double)l) - end->order.mean) * end->scale);
     for (int i = 0;; i++) {
         uint32_t last = end->buckets[i] - 1, at = t < (double)last ? (uint32_t)t : last;
         if (i == end->level) {
@@ -22213,49 +22224,125 @@ static int sampi_end_side(const sampi_end *end, float l, uint32_t *bucket)
     }
 }
 
-/* Is a candidate kept, if it is not one of those that tie with the last one? */
-static bool sampi_end_keeps(const sampi_end *end, float l)
+/* Where a logit stands to the end: 0 and below, it is in, as far as `side` reaches. */
+typedef int (*sampi_stands)(const sampi_end *end, float l);
+
+static int sampi_stands_by_bucket(const sampi_end *end, float l)
+{
+    uint32_t bucket;
+    return sampi_end_side(end, l, &bucket);
+}
+
+/* 0: one of those that tie with the last one. */
+static int sampi_stands_by_last(const sampi_end *end, float l)
 {
     samp_token_data d = { 0, l, 0.0f };
-    return l != end->last.logit && sampi_before(&end->order, &d, &end->last);
+    return l == end->last.logit ? 0 : sampi_before(&end->order, &d, &end->last) ? -1 : 1;
+}
+
+/* The logits that stand at `side` or before are an interval around the mean: [low, *high), empty if none is. On both
+   sides of the mean they stand the farther back the farther they are, so the ends are found by bisection. */
+static float sampi_end_interval(const sampi_end *end, sampi_stands stands, int side, float *high)
+{
+    float middle = sampi_finite((float)(end->order.max - end->order.mean));
+    while (sampi_signed_score(&end->order, middle) < 0.0) middle = sampi_next_down(middle);
+    int64_t in = (int64_t)sampi_key(middle) + 1, out = (int64_t)sampi_key(-FLT_MAX) - 1;
+    while (in - out > 1) {
+        int64_t mid = out + (in - out) / 2;
+        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
+            in = mid;
+        else
+            out = mid;
+    }
+    float low = sampi_unkey((int32_t)in);
+    in = sampi_key(middle);
+    out = (int64_t)sampi_key(FLT_MAX) + 1;
+    while (out - in > 1) {
+        int64_t mid = in + (out - in) / 2;
+        if (stands(end, sampi_unkey((int32_t)mid)) <= side)
+            in = mid;
+        else
+            out = mid;
+    }
+    *high = sampi_unkey((int32_t)out);
+    return low;
 }
 
 /* ---- answers: what a slice says to a question ---- */
 
-/* The row's tokens behind the list, in the look's place. Returns how many. */
-static size_t sampi_look_behind(const samp_shard *shard, const sampi_shard_row *row)
+/* The slice's logits in [low, high) go to x and id, in order of ids; slack 16. */
+static size_t sampi_between(const sampi_shard_row *row, float low, float high, float *x, int32_t *id)
 {
-    const sampi_kernels *k = row->row.k;
+    if (row->row.n == 0 || !(low < high)) return 0;
+    return row->row.k->collect(row->row.x, row->row.id, 0, row->row.n, low, high, x, id);
+}
+
+/* What is kept for sure by an end that is being looked for, to the look's place. */
+static size_t sampi_look_kept(const samp_shard *shard, const sampi_shard_row *row)
+{
+    float high, low = sampi_end_interval(&row->end, sampi_stands_by_bucket, -1, &high);
+    return sampi_between(row, low, high, shard->work.x, shard->work.id);
+}
+
+/* The bucket in which it is looked for, on both sides of what is kept. */
+static size_t sampi_look_bucket(const samp_shard *shard, const sampi_shard_row *row)
+{
+    float above, high, low = sampi_end_interval(&row->end, sampi_stands_by_bucket, 0, &high);
+    float kept = sampi_end_interval(&row->end, sampi_stands_by_bucket, -1, &above);
+    if (!(kept < above)) return sampi_between(row, low, high, shard->work.x, shard->work.id);
+    size_t n = sampi_between(row, low, kept, shard->work.x, shard->work.id);
+    return n + sampi_between(row, above, high, shard->work.x + n, shard->work.id + n);
+}
+
+/* The first tokens of the slice behind the list, `want` or some more, in order of ids, to the look's place. *all: how
+   many there are behind it. */
+static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, size_t want, size_t *all)
+{
+    const samp_token_data *last = row->n_list ? &row->list[row->n_list - 1] : NULL;
     float *x = shard->work.x;
     int32_t *id = shard->work.id;
-    if (row->row.n == 0) return 0;
-    if (row->n_list == 0) {
-        memcpy(x, row->row.x, row->row.n * sizeof *x);
-        memcpy(id, row->row.id, row->row.n * sizeof *id);
-        return row->row.n;
-    }
-    const samp_token_data *last = &row->list[row->n_list - 1];
-    size_t n = k->collect(row->row.x, row->row.id, 0, row->row.n, -FLT_MAX, sampi_next_up(last->logit), x, id), m = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (x[i] == last->logit && id[i] <= last->id) continue;
+    size_t n = row->row.n, m = 0;
+    *all = n;
+    if (n == 0) return 0;
+    sampi_row look = row->row; /* dense for now, for the maxima of its lines */
+    look.work = &shard->work;
+    sampi_set_tokens(&look, row->row.x, NULL, n);
+    (void)sampi_scan(&look);
+    sampi_gather_first(&look, want + row->n_list);
+    for (size_t i = 0; i < look.n; i++) {
+        int32_t token = row->row.id[id[i]];
+        if (last && (x[i] > last->logit || (x[i] == last->logit && token <= last->id))) {
+            --*all;
+            continue;
+        }
         x[m] = x[i];
-        id[m++] = id[i];
+        id[m++] = token;
     }
     return m;
 }
 
+/* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
+static SAMPI_HOT float sampi_least(const sampi_shard_row *row)
+{
+    float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
+    for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
+        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+        row->row.k->scale(row->row.x + at, n, -1.0f, buf);
+        float top = -row->row.k->maxima(buf, SAMP_F32, NULL, n, line);
+        if (top < least) least = top;
+    }
+    return least;
+}
+
 static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_parcel *p)
 {
-    sampi_row look = row->row;
-    size_t n = sampi_look_behind(shard, row);
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    float least = INFINITY;
+    size_t behind, n = sampi_look_behind(shard, row, p->room, &behind);
+    sampi_row look = row->row;
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
-    for (size_t i = 0; i < n; i++)
-        if (look.x[i] < least) least = look.x[i];
-    sampi_wire_put(p->fields, n, 8);
-    sampi_wire_put_float(p->fields + 8, least + 0.0f);
+    sampi_wire_put(p->fields, behind, 8);
+    sampi_wire_put_float(p->fields + 8, (behind ? sampi_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -22299,16 +22386,17 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
     sampi_wire_put(p->fields + 24, squares.lo, 8);
 }
 
-static void sampi_answer_hist(const sampi_shard_row *row, sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
     uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket;
-    const float *x = row->row.x;
-    for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
-        size_t n = row->row.n - at < SAMPI_TILE ? row->row.n - at : SAMPI_TILE;
+    size_t n_all = row->end.level ? sampi_look_bucket(shard, row) : row->row.n;
+    const float *x = row->end.level ? shard->work.x : row->row.x;
+    for (size_t at = 0; at < n_all; at += SAMPI_TILE) {
+        size_t n = n_all - at < SAMPI_TILE ? n_all - at : SAMPI_TILE;
         row->row.k->weights(x + at, n, row->max, w);
         for (size_t i = 0; i < n; i++) {
-            if (sampi_end_side(&row->end, x[at + i], &bucket) != 0) continue;
+            (void)sampi_end_side(&row->end, x[at + i], &bucket);
             mass[bucket] += w[i];
             count[bucket]++;
         }
@@ -22325,14 +22413,12 @@ static void sampi_answer_runs(samp_shard *shard, const sampi_shard_row *row, sam
 {
     const sampi_end *end = &row->end;
     samp_token_data *d = (samp_token_data *)(void *)shard->work.w;
-    size_t n = 0, runs = 0;
-    uint32_t bucket;
+    size_t n = 0, runs = 0, bucket = sampi_look_bucket(shard, row);
     sampi_wire_put_float(p->fields, (float)end->order.max);
     sampi_wire_put(p->fields + 8, sampi_bits(end->order.mean), 8);
-    for (size_t i = 0; i < row->row.n; i++) {
+    for (size_t i = 0; i < bucket; i++) {
         d[n].id = 0;
-        d[n].logit = row->row.x[i];
-        if (sampi_end_side(end, d[n].logit, &bucket) != 0) continue;
+        d[n].logit = shard->work.x[i];
         n += !end->is_after || sampi_before(&end->order, &end->after, &d[n]);
     }
     sampi_sort_part(&end->order, d, n, n, 64);
@@ -22368,22 +22454,18 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
 
 /* Of the drawer's logits; with an end that is being looked for, of what is kept for sure, through the temperatures up
    to the drawer. */
-static void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
-                              sampi_parcel *p)
+static SAMPI_HOT void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sampi_sampler *const *member,
+                                        sampi_parcel *p)
 {
     const sampi_kernels *k = row->row.k;
     sampi_sums sums = { row->draw_max, 0, 0, 0, 0 };
-    const float *x = row->row.x;
+    float *kept = shard->work.x;
+    const float *x = kept;
     uint64_t q = 0;
-    uint32_t bucket;
     size_t n = row->row.n;
     if (row->seeks) {
-        float *kept = shard->work.x;
-        n = 0;
-        for (size_t i = 0; i < row->row.n; i++)
-            if (sampi_end_side(&row->end, x[i], &bucket) < 0) kept[n++] = x[i];
+        n = sampi_look_kept(shard, row);
         for (int i = row->at + 1; i < row->drawer && n; i++) k->scale(kept, n, 1.0f / member[i]->u.temp.t, kept);
-        x = kept;
     } else {
         x = sampi_draw_logits(shard, row, member[row->at]);
     }
@@ -22402,11 +22484,9 @@ static void sampi_answer_segs(samp_shard *shard, const sampi_shard_row *row, sam
 static void sampi_answer_top(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
                              sampi_parcel *p)
 {
-    const float *l = row->seeks ? row->row.x : sampi_draw_logits(shard, row, s);
-    float max = -INFINITY;
-    uint32_t bucket;
-    for (size_t i = 0; i < row->row.n; i++)
-        if (l[i] > max && (!row->seeks || sampi_end_side(&row->end, l[i], &bucket) < 0)) max = l[i];
+    size_t n = row->seeks ? sampi_look_kept(shard, row) : row->row.n;
+    const float *l = row->seeks ? shard->work.x : sampi_draw_logits(shard, row, s);
+    float max = n ? row->row.k->maxima(l, SAMP_F32, NULL, n, shard->work.scratch) : -INFINITY;
     sampi_wire_put_float(p->entries, max + 0.0f);
     sampi_set_entries(p, 1);
 }
@@ -22445,14 +22525,29 @@ static uint64_t sampi_xtc_mass(const sampi_shard_row *row, const sampi_sampler *
     return sampi_mass_of(sampi_share(s->u.xtc.t), row->sums.z);
 }
 
-static void sampi_answer_reach(const sampi_shard_row *row, const sampi_sampler *s, sampi_parcel *p)
+/* The smallest logit with that mass; INFINITY: not even the maximum has. Weights don't fall as logits grow. */
+static float sampi_reach_floor(const sampi_shard_row *row, uint64_t mass)
 {
-    uint64_t mass = sampi_xtc_mass(row, s), n = 0;
+    int64_t out = (int64_t)sampi_key(-FLT_MAX) - 1, in = (int64_t)sampi_key(row->max) + 1;
+    while (in - out > 1) {
+        int64_t mid = out + (in - out) / 2;
+        if (sampi_weight(row->max, sampi_unkey((int32_t)mid)) >= mass)
+            in = mid;
+        else
+            out = mid;
+    }
+    return in > sampi_key(row->max) ? INFINITY : sampi_unkey((int32_t)in);
+}
+
+static void sampi_answer_reach(const samp_shard *shard, const sampi_shard_row *row, const sampi_sampler *s,
+                               sampi_parcel *p)
+{
+    float floor = sampi_reach_floor(row, sampi_xtc_mass(row, s));
+    size_t n = sampi_between(row, floor, INFINITY, shard->work.x, shard->work.id);
     samp_token_data last = { -1, 0.0f, 0.0f };
-    for (size_t i = 0; i < row->row.n; i++) {
-        samp_token_data d = { row->row.id[i], row->row.x[i], 0.0f };
-        if (sampi_weight(row->max, d.logit) < mass) continue;
-        if (n++ == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
+    for (size_t i = 0; i < n; i++) {
+        samp_token_data d = { shard->work.id[i], shard->work.x[i], 0.0f };
+        if (i == 0 || sampi_before(&SAMPI_BY_LOGIT, &last, &d)) last = d;
     }
     sampi_wire_put(p->fields, n, 8);
     sampi_wire_put(p->fields + 8, (uint32_t)last.id, 4);
@@ -22848,20 +22943,25 @@ static void sampi_end_cut(sampi_shard_row *row)
 {
     const sampi_end *end = &row->end;
     uint64_t mine = end->mine, ties = end->ties;
-    size_t n = 0;
-    for (size_t i = 0; i < row->row.n; i++) {
-        float l = row->row.x[i];
-        if ((double)l >= end->floor || sampi_end_keeps(end, l)) continue;
-        if (l == end->last.logit && mine > 0)
-            mine--;
-        else
-            row->work.x[i] = -INFINITY;
+    float high, low = sampi_end_interval(end, sampi_stands_by_last, 0, &high), floor = sampi_float_up(end->floor);
+    size_t n = 0, kept = 0;
+    if (end->floor < (double)low) low = floor;
+    size_t m = sampi_between(row, low, high, row->work.x, row->work.id);
+    for (size_t i = 0; i < m; i++) {
+        float l = row->work.x[i];
+        if (l == end->last.logit && (double)l < end->floor && mine-- == 0) {
+            mine = 0;
+            continue;
+        }
+        row->work.x[kept] = l;
+        row->work.id[kept++] = row->work.id[i];
     }
-    sampi_drop_masked(row);
+    row->row.n = kept;
     for (size_t i = 0; i < row->n_list; i++) {
         float l = row->list[i].logit;
-        bool keep = (double)l >= end->floor || sampi_end_keeps(end, l);
-        if (!keep && l == end->last.logit && ties > 0) ties--, keep = true;
+        int stands = sampi_stands_by_last(end, l);
+        bool keep = (double)l >= end->floor || stands < 0;
+        if (!keep && stands == 0 && ties > 0) ties--, keep = true;
         if (keep) row->list[n++] = row->list[i];
     }
     row->n_list = n;
@@ -23006,8 +23106,9 @@ static int sampi_shard_xtc(sampi_shard_row *row, const sampi_sampler *s)
     }
     row->has &= ~(unsigned)SAMPI_ASK_REACH;
     if (reached < 2 || row->sums.n - (reached - 1) < s->u.xtc.min_keep) return 0;
+    float floor = sampi_reach_floor(row, mass);
     for (size_t i = 0; i < row->row.n; i++)
-        if (row->row.id[i] != last.id && sampi_weight(row->max, row->row.x[i]) >= mass) row->work.x[i] = -INFINITY;
+        if (row->row.x[i] >= floor && row->row.id[i] != last.id) row->work.x[i] = -INFINITY;
     sampi_drop_masked(row);
     memmove(row->list, row->list + listed, (row->n_list - listed) * sizeof *row->list);
     row->n_list -= listed;
@@ -23308,7 +23409,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     size_t all = sampi_lay(&size, n_all * shard->n_vocab * sizeof(samp_token_data));
     size_t w = sampi_lay(&size, (look + 128) * sizeof(samp_token_data));
     size_t x = sampi_lay(&size, (look + 48) * sizeof(float)), id = sampi_lay(&size, (look + 48) * sizeof(int32_t));
-    size_t scratch = sampi_lay(&size, (2 * sampi_n_lines(look) + 64) * sizeof(float));
+    size_t lines = (2 * sampi_n_lines(look) + 64) * sizeof(float);
+    size_t line = sampi_lay(&size, lines), scratch = sampi_lay(&size, lines);
     size_t sum = sampi_lay(&size, (sampi_n_tiles(look) + 1) * sizeof(uint64_t));
     size_t message = sampi_lay(&size, most), gathered = sampi_lay(&size, gathers ? most * shard->n_ranks : 0);
     char *block = (char *)SAMP_MALLOC(size + 64), *base;
@@ -23321,7 +23423,8 @@ static int sampi_shard_reserve(samp_shard *shard, size_t rows, size_t n_all, boo
     shard->work.candidate = (samp_token_data *)(void *)(base + w);
     shard->work.x = (float *)(void *)(base + x);
     shard->work.id = (int32_t *)(void *)(base + id);
-    shard->work.scratch = shard->work.line = (float *)(void *)(base + scratch);
+    shard->work.line = (float *)(void *)(base + line);
+    shard->work.scratch = (float *)(void *)(base + scratch);
     shard->work.sum = (uint64_t *)(void *)(base + sum);
     shard->message = (unsigned char *)(base + message);
     shard->gathered = gathers ? (unsigned char *)(base + gathered) : NULL;
@@ -23394,8 +23497,8 @@ static int sampi_check_slice(const samp_shard *shard, samp_sampler *const *rows,
 }
 
 /* The slice of a row as given, of which the grammar masks some tokens. Returns its maximum, NaN or infinity. */
-static float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice, size_t r,
-                               const uint32_t *grammar)
+static SAMPI_HOT float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, const samp_logits *slice,
+                                         size_t r, const uint32_t *grammar)
 {
     const sampi_kernels *k = sampi_use();
     size_t at = slice->row_index ? (size_t)slice->row_index[r] : r, n = shard->length;
@@ -23409,14 +23512,13 @@ static float sampi_fetch_slice(const samp_shard *shard, sampi_shard_row *row, co
     if (n == 0) return -INFINITY;
     const void *data = (const char *)slice->data + at * sampi_stride(slice) * SAMPI_SIZE_OF(slice->dtype);
     (void)k->fetch(data, slice->dtype, slice->mask ? slice->mask + r * sampi_mask_stride(slice) : NULL, 0, n, x);
-    for (size_t i = 0; i < n; i++) {
-        size_t id = shard->first + i;
-        row->work.id[i] = (int32_t)id;
-        x[i] = grammar && !(grammar[id / 32] >> id % 32 & 1u) ? -INFINITY : x[i] + 0.0f;
-    }
+    for (size_t i = 0; i < n; i++) x[i] += 0.0f; /* -0 becomes +0 */
+    for (size_t i = 0; i < n; i++) row->work.id[i] = (int32_t)(shard->first + i);
+    for (size_t i = shard->first; grammar && i < shard->first + n; i++)
+        if (!(grammar[i / 32] >> i % 32 & 1u)) x[i - shard->first] = -INFINITY;
     max = k->maxima(x, SAMP_F32, NULL, n, row->work.scratch);
     row->row.top = max;
-    if (max <= FLT_MAX) sampi_drop_masked(row);
+    if (max <= FLT_MAX && k->count(x, n, -FLT_MAX) < n) sampi_drop_masked(row);
     return max;
 }
 
@@ -23536,7 +23638,7 @@ SAMP_API int samp_shard_begin(samp_shard *shard, samp_sampler *const *rows, cons
     int status = sampi_check_slice(shard, rows, slice, out);
     size_t n = slice ? slice->n_rows : 0;
     if (!status && n > SAMPI_SHARD_ROWS) status = SAMP_E_RANGE;
-    sampi_shard_start(shard, rows, slice, out, 0, n > SAMPI_SHARD_ROWS ? 0 : n, false, status);
+    sampi_shard_start(shard, rows, slice, out, 0, n, false, status);
     return SAMP_OK;
 }
 
@@ -23560,11 +23662,11 @@ static void sampi_answer(samp_shard *shard, sampi_shard_row *row, sampi_sampler 
         case SAMPI_PARCEL_LIST: sampi_answer_list(shard, row, p); break;
         case SAMPI_PARCEL_SUMS: sampi_answer_sums(row, p); break;
         case SAMPI_PARCEL_SIGMA: sampi_answer_sigma(row, p); break;
-        case SAMPI_PARCEL_HIST: sampi_answer_hist(row, p); break;
+        case SAMPI_PARCEL_HIST: sampi_answer_hist(shard, row, p); break;
         case SAMPI_PARCEL_RUNS: sampi_answer_runs(shard, row, p); break;
         case SAMPI_PARCEL_SEGS: sampi_answer_segs(shard, row, member, p); break;
         case SAMPI_PARCEL_DRAW: sampi_answer_draw(shard, row, s, p); break;
-        case SAMPI_PARCEL_REACH: sampi_answer_reach(row, s, p); break;
+        case SAMPI_PARCEL_REACH: sampi_answer_reach(shard, row, s, p); break;
         case SAMPI_PARCEL_NONE:
         case SAMPI_N_PARCELS: break;
     }

@@ -31,6 +31,7 @@ python3                  command -v python3
 python3-numpy            /usr/bin/python3 -c "import numpy"
 cmake                    command -v cmake
 pkg-config               command -v pkg-config
+gnuplot-nox              command -v gnuplot
 gcc-i686-linux-gnu       command -v i686-linux-gnu-gcc
 libc6-dev-i386-cross     test -e /usr/i686-linux-gnu/include/stdio.h
 gcc-arm-linux-gnueabihf  command -v arm-linux-gnueabihf-gcc

@@ -33,6 +33,7 @@ case $version in 0.*) so=$version ;; *) so=${version%%.*} ;; esac
 readelf -d "$library" | grep -q "SONAME.*\[libsampling.so.$so\]" || fail "the soname is not libsampling.so.$so"
 nm -D --defined-only "$library" | awk '{ print $3 }' > "$dir/exports"
 ! grep -v '^samp_' "$dir/exports" || fail "exports that are not samp_"
+# every part but llama.cpp's
 sed -n '/^SAMP_API/s/.*[ *]\(samp_[a-z0-9_]*\)(.*/\1/p' sampling.h | grep -v '^samp_llama' | sort -u > "$dir/declared"
 sort -u "$dir/exports" | comm -13 - "$dir/declared" > "$dir/missing"
 [ ! -s "$dir/missing" ] || fail "not exported: $(cat "$dir/missing")"

@@ -20,10 +20,37 @@
 static void alarm(unsigned seconds) { (void)seconds; }
 #endif
 
-/* SAMP_TEST_ISA: only this instruction set. */
+/* Is the CPU's best instruction set, asked another way than the library does, one of those to play with? */
+static bool has_best(const isa_list *all)
+{
+    const char *best = "scalar";
+#if defined(__x86_64__) && !defined(SAMP_NO_SIMD) && !defined(_WIN32)
+    best = "sse2";
+#if !defined(SAMP_NO_AVX2)
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (avx2) best = "avx2";
+#if !defined(SAMP_NO_AVX512)
+    if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        best = "avx512";
+#endif
+#endif
+#elif defined(__aarch64__) && !defined(SAMP_NO_SIMD) && !defined(SAMP_NO_NEON)
+    best = "neon";
+#endif
+    for (int i = 0; i < all->n; i++)
+        if (!strcmp(all->name[i], best)) return true;
+    printf("this CPU has %s, which nothing would be played with\n", best);
+    return false;
+}
+
+/* SAMP_TEST_ISA: only this instruction set. Otherwise all of the CPU's; a library that does not find them must not pass
+   with what is left. */
 static isa_list wanted_isa(void)
 {
     isa_list all = isa_all(), one;
+    if (!has_best(&all)) exit(1);
     const char *only = getenv("SAMP_TEST_ISA");
     if (!only || !*only) return all;
     for (int i = 0; i < all.n; i++)

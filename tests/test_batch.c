@@ -139,16 +139,21 @@ typedef struct call {
     int32_t n_threads[ISA_MAX];
 } call;
 
-static bool begin(world *w)
+static bool world_make(world *w)
 {
     memset(w, 0, sizeof *w);
-    watch_faults();
     real_rows_load(REAL_ROWS_PATH);
     w->means = (float *)malloc(ROOM * sizeof *w->means);
     w->left = (samp_token_data *)malloc(LONGEST * sizeof *w->left);
     w->room = (samp_logprob *)malloc((size_t)EXECUTORS * MAX_ROWS * 2 * MAX_TOP * sizeof *w->room);
     return w->means && w->left && w->room && player_make(&w->p, wanted_isa(), LONGEST) &&
            shelf_make(&w->data, 2 * ROOM + 8192) && shelf_make(&w->mask, ROOM / 16);
+}
+
+static bool begin(world *w)
+{
+    watch_faults();
+    return world_make(w);
 }
 
 static bool end(world *w, bool good, const char *what)
@@ -513,18 +518,16 @@ static void choose_seats(source *s, call *c, seat *seats, size_t n_seats)
     c->g.n_rows = n;
 }
 
-/* A handful of batches of sequences that come, go and change places. */
-static bool one_case(world *w, uint64_t seed)
+/* A handful of batches of sequences that come, go and change places, of rows up to `longest`. */
+static bool play_case(world *w, source s, size_t longest)
 {
-    source s = source_seed(seed);
     size_t n_seats = 1 + below(&s, percent(&s, 20)   ? MAX_ROWS
                                    : percent(&s, 50) ? 6
                                                      : 20),
            n_batches = 1 + below(&s, 5);
-    size_t n = percent(&s, 3) ? 4000 + below(&s, 1001) : make_length(&s, 5000);
+    size_t n = percent(&s, 3) ? longest * 4 / 5 + below(&s, longest / 5 + 1) : make_length(&s, longest);
     seat seats[MAX_ROWS];
     bool same = true;
-    AT("SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1", seed);
     for (size_t i = 0; i < n_seats; i++) seats[i] = join(w, &s, n);
     for (size_t i = 0; i < n_batches && same; i++) {
         call c;
@@ -537,10 +540,16 @@ static bool one_case(world *w, uint64_t seed)
             seat_free(w, &seats[j]);
             seats[j] = join(w, &s, n);
         }
-        if (percent(&s, 20)) n = make_length(&s, 5000);
+        if (percent(&s, 20)) n = make_length(&s, longest);
     }
     for (size_t i = 0; i < n_seats; i++) seat_free(w, &seats[i]);
     return same;
+}
+
+static bool one_case(world *w, uint64_t seed)
+{
+    AT("SAMP_TEST_SEED=%" PRIu64 " SAMP_TEST_CASES=1", seed);
+    return play_case(w, source_seed(seed), 5000);
 }
 
 static bool random_batches(void)
@@ -1225,4 +1234,6 @@ static bool masked_in_a_cut_row(void)
     X(every_ending)                                                                                                  \
     X(long_rows)
 
+#ifndef SAMP_TEST_PARTS /* fuzz/fuzz_batch.c has a main of its own */
 SUITE_MAIN
+#endif

@@ -95,6 +95,35 @@ static bool random_chains(void)
     return end(&p, good, "random chains");
 }
 
+/* More members than anything on the fast path may have room for. */
+static bool many_members(void)
+{
+    static const int members[] = { 24, 25, 26, 63, 64, 65, 66, 200 };
+    enum { N = 300 };
+    player p;
+    bool good = begin(&p, wanted_isa(), N);
+    for (uint64_t i = 0; i < 6 * CASE_COUNT(members) && good; i++) {
+        source s = source_seed(i);
+        band b = { samp_chain_init(), { NULL }, true };
+        AT("many members, case %d", (int)i);
+        for (int k = 1; k < members[i % CASE_COUNT(members)]; k++) { /* those that leave much first */
+            int kind = (int)below(&s, N_STAGES);
+            bool mild = kind == SAMPI_LOGIT_BIAS || kind == SAMPI_PENALTIES || kind == SAMPI_TEMP ||
+                        kind == SAMPI_SOFTMAX;
+            if (mild || percent(&s, 5))
+                samp_chain_add(b.steps, make_kind(&s, kind, N));
+            else
+                samp_chain_add(b.steps, samp_init_temp(percent(&s, 50) ? 1.01f : 0.99f));
+        }
+        samp_chain_add(b.steps, make_kind(&s, make_selector(&s), N));
+        if (i % 3 == 2) samp_set_rng(b.steps, SAMP_RNG_MT19937);
+        for (int k = 0; k < p.isa.n; k++) b.fast[k] = samp_clone(b.steps);
+        good = play_rows(&p, &s, &b, N, 4);
+        band_free(&p, &b);
+    }
+    return end(&p, good, "many members");
+}
+
 typedef struct worker {
     pthread_t thread;
     int number;
@@ -1486,6 +1515,7 @@ static bool arrays(void)
     X(custom_is_shown_the_same)                                                                                      \
     X(lengths_change)                                                                                                \
     X(arrays)                                                                                                        \
+    X(many_members)                                                                                                  \
     X(random_chains)                                                                                                 \
     X(random_chains_two_threads)                                                                                     \
     X(clones_at_once)                                                                                                \

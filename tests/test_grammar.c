@@ -362,6 +362,151 @@ static void test_index_forged(void **state)
     free(words);
 }
 
+/* What an index has besides its tries: no group ends before it begins or behind the list, and no token is listed that
+   there is not. What it says of the kinds of characters is as good as what it says of the tokens' bytes. */
+static void test_index_forged_groups(void **state)
+{
+    (void)state;
+    size_t size = samp_vocab_index_size(vocab_index);
+    uint32_t *words = (uint32_t *)malloc(size);
+    assert_non_null(words);
+    assert_ok(samp_vocab_index_save(vocab_index, words, size));
+    const size_t groups = SAMPI_INDEX_HEAD + 2 * (((size_t)N_VOCAB + 31) / 32), listed = groups + 2 * words[6] + 2;
+    assert_true(words[6] > 3 && words[7] > 100);
+    const struct {
+        size_t at;
+        uint32_t value;
+        bool sound;
+    } forged[] = {
+        { groups, 1, true },
+        { groups + 1, 1, false },
+        { groups + 3, words[7] + 1, false },
+        { groups + 5, 0, false },
+        { listed - 1, words[7] - 1, false },
+        { listed, N_VOCAB, false },
+        { listed, 7, true },
+        { listed + words[7], 0, true },
+        { 6, words[6] + 1, false },
+        { 7, words[7] + 1, false },
+        { 6, 0xffffffffu, false },
+        { 7, 0xffffffffu, false },
+    };
+    for (size_t i = 0; i < sizeof forged / sizeof *forged; i++) {
+        int status;
+        assert_ok(samp_vocab_index_save(vocab_index, words, size));
+        words[forged[i].at] = forged[i].value;
+        uint64_t sum = sampi_checksum(words + SAMPI_INDEX_HEAD, size - 4 * SAMPI_INDEX_HEAD);
+        words[4] = (uint32_t)sum;
+        words[5] = (uint32_t)(sum >> 32);
+        samp_vocab_index *index = samp_vocab_index_map(&vocabulary, words, size, &status);
+        if ((index != NULL) != forged[i].sound) test_fail(__FILE__, __LINE__, "forged %zu", i);
+        assert_status(status, forged[i].sound ? SAMP_OK : SAMP_E_FORMAT);
+        samp_vocab_index_free(index);
+    }
+    free(words);
+}
+
+/* ---- runs: masks that are not walked for ---- */
+
+enum { MAX_RUN_TOKENS = 3000, MAX_RUN_PIECE = 64 };
+static char run_piece[MAX_RUN_TOKENS][MAX_RUN_PIECE];
+static int32_t n_run_tokens;
+
+static const char *run_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    *n = token + 1 < vocab->n_vocab ? strlen(run_piece[token]) : 0;
+    return run_piece[token];
+}
+
+static void add_run_piece(const char *a, const char *b, const char *c, const char *d)
+{
+    assert_true(n_run_tokens < MAX_RUN_TOKENS - 1);
+    snprintf(run_piece[n_run_tokens++], MAX_RUN_PIECE, "%s%s%s%s", a, b, c, d);
+}
+
+/* All texts of up to three characters of some kinds, and some that repeat one so often that lengths matter. */
+static void make_run_pieces(void)
+{
+    static const char *const letter[] = { "a", "z", "G", "7", " ", "-", ".", "@", "\xc3\xa9", "\xe3\x80\x80", "\"" };
+    static const char *const often[] = { "a", "a ", "\xc3\xa9", "7-", "Gaz", "\xe3\x80\x80", "." };
+    enum { N_LETTERS = sizeof letter / sizeof *letter };
+    n_run_tokens = 0;
+    for (int i = 0; i < N_LETTERS; i++) {
+        add_run_piece(letter[i], "", "", "");
+        for (int k = 0; k < N_LETTERS; k++) {
+            add_run_piece(letter[i], letter[k], "", "");
+            for (int j = 0; j < N_LETTERS; j++) add_run_piece(letter[i], letter[k], letter[j], "");
+        }
+    }
+    for (size_t i = 0; i < sizeof often / sizeof *often; i++) {
+        char text[MAX_RUN_PIECE] = "";
+        for (int k = 0; strlen(text) + strlen(often[i]) + 2 < MAX_RUN_PIECE; k++) {
+            strcat(text, often[i]);
+            if (k >= 3) add_run_piece(text, "", "", "");
+            if (k >= 3 && k % 3 == 0) add_run_piece(text, "\"", "", "");
+            if (k >= 3 && k % 5 == 0) add_run_piece(text, "@", "", "");
+        }
+    }
+    add_run_piece("", "", "", ""); /* the text's end */
+}
+
+/* Each mask against each token by itself, along texts of allowed tokens. What these grammars have: free text, lengths
+   that are near and far, counts of words and both at once, kinds of characters, a part that may be one or two
+   characters, names that are not listed, a rule that may end behind each character. */
+static void test_runs(void **state)
+{
+    (void)state;
+    static const char *const grammars[] = {
+        "{\"type\":\"string\"}",
+        "{\"type\":\"string\",\"maxLength\":7}",
+        "{\"type\":\"string\",\"maxLength\":40,\"minLength\":3}",
+        "{\"type\":\"string\",\"maxLength\":30,\"pattern\":\"^(?:\\\\S+\\\\s+){0,4}\\\\S+$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^(?:\\\\S+\\\\s+){0,9}\\\\S+$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^[a-z]{2,5}$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^[a-zA-Z0-9]+(-[a-z]+)*$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^[^@]+@[^@]{1,9}$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^([a-z]{1,2}){0,6}$\"}",
+        "{\"type\":\"string\",\"pattern\":\"^a*[0-9 -]{0,20}\\\\.\"}",
+        "{\"properties\":{\"aaa\":{\"type\":\"null\"},\"Ga\":{\"type\":\"null\"},\"\xc3\xa9z\":false}}",
+        "root ::= \"\\\"\" word \" \"* (\"@\" word)? \"\\\"\"\nword ::= [a-z]+ word?",
+        "root ::= \"\\\"\" ([^\\\"\\\\]{0,12} \"@\" | [a-z-]* \".\") \"\\\"\"",
+    };
+    static uint32_t bits[MAX_RUN_TOKENS / 32 + 1];
+    int status;
+    source rng = source_stream(8);
+    make_run_pieces();
+    const samp_token end[] = { n_run_tokens - 1 };
+    samp_vocab vocab = { n_run_tokens, run_bytes, NULL, NULL, end, 1, end[0], -1 };
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+    assert_ok(status);
+    long n_allowed = 0;
+    for (size_t i = 0; i < sizeof grammars / sizeof *grammars; i++) {
+        samp_grammar *g = read_grammar(*grammars[i] == '{' ? SAMP_GRAMMAR_JSON_SCHEMA : SAMP_GRAMMAR_GBNF,
+                                       grammars[i]);
+        for (int text = 0; text < 2; text++) {
+            samp_sampler *s = samp_init_grammar(index, g);
+            sampi_matcher *m = (sampi_matcher *)s->ctx;
+            for (int step = 0; step < 8; step++) {
+                samp_token allowed[MAX_RUN_TOKENS], n = 0;
+                assert_ok(samp_grammar_mask(s, bits));
+                for (samp_token token = 0; token < end[0]; token++) {
+                    if (sampi_matcher_allows(m, token) != bit(bits, token))
+                        test_fail(__FILE__, __LINE__, "%s, text %d, step %d: \"%s\" %d", grammars[i], text, step,
+                                  run_piece[token], (int)bit(bits, token));
+                    if (bit(bits, token) && !(strchr(run_piece[token], '"') && step)) allowed[n++] = token;
+                }
+                n_allowed += n;
+                if (n == 0) break;
+                assert_ok(samp_accept(s, allowed[step ? below(&rng, (size_t)n) : 0]));
+            }
+            samp_free(s);
+        }
+        samp_grammar_free(g);
+    }
+    assert_true(n_allowed > 10000);
+    samp_vocab_index_free(index);
+}
+
 static void test_forced(void **state)
 {
     (void)state;
@@ -1293,19 +1438,34 @@ static void test_lazy_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tree_shares), cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_json),        cmocka_unit_test(test_recursion),
-        cmocka_unit_test(test_repetition),  cmocka_unit_test(test_regex),
-        cmocka_unit_test(test_errors),      cmocka_unit_test(test_tokens),
-        cmocka_unit_test(test_index_bytes), cmocka_unit_test(test_index_forged),
-        cmocka_unit_test(test_one_token),   cmocka_unit_test(test_forced),
-        cmocka_unit_test(test_chain),       cmocka_unit_test(test_sample_and_check),
-        cmocka_unit_test(test_hostile),     cmocka_unit_test(test_hostile_texts),
-        cmocka_unit_test(test_limits),      cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_too_large),   cmocka_unit_test(test_lazy_patterns),
-        cmocka_unit_test(test_lazy_words),  cmocka_unit_test(test_lazy_tokens),
-        cmocka_unit_test(test_lazy_chain),  cmocka_unit_test(test_lazy_memory),
-        cmocka_unit_test(test_saved),       cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_tree_shares),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_recursion),
+        cmocka_unit_test(test_repetition),
+        cmocka_unit_test(test_regex),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_index_bytes),
+        cmocka_unit_test(test_index_forged),
+        cmocka_unit_test(test_index_forged_groups),
+        cmocka_unit_test(test_runs),
+        cmocka_unit_test(test_one_token),
+        cmocka_unit_test(test_forced),
+        cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_sample_and_check),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_hostile_texts),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_lazy_patterns),
+        cmocka_unit_test(test_lazy_words),
+        cmocka_unit_test(test_lazy_tokens),
+        cmocka_unit_test(test_lazy_chain),
+        cmocka_unit_test(test_lazy_memory),
+        cmocka_unit_test(test_saved),
+        cmocka_unit_test(test_verify),
     };
     return cmocka_run_group_tests_name("grammar", tests, set_up, tear_down);
 }

@@ -440,6 +440,11 @@ static void test_refusals(void **state)
         { "{\"minItems\":99999999999999}", SAMP_E_RANGE, "/minItems:" },
         { "{\"minimum\":1e999999999}", SAMP_E_RANGE, "/minimum:" },
         { "[]", SAMP_E_FORMAT, ":" },
+        /* an error stands beside values that are compared with a pattern, or joined with others */
+        { "{\"enum\":[\"a\"],\"type\":[\"string\",\"\"],\"maxLength\":21}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"number\",\"\"],\"enum\":[1,2,3],\"multipleOf\":10}", SAMP_E_FORMAT, "/type/1: no type" },
+        { "{\"type\":[\"string\",\"\"],\"anyOf\":[{\"enum\":[\"a\"]},{\"const\":\"b\"}],\"maxLength\":21}",
+          SAMP_E_FORMAT, "/type/1: no type" },
         { "{\"type\":\"string\"", SAMP_E_FORMAT, "expected" },
     };
     for (size_t i = 0; i < TEST_COUNT(cases); i++) {

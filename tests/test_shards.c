@@ -459,11 +459,407 @@ static void test_long_rows(void **state)
             one_long_batch(LONG_VOCAB, &TRAFFIC[i], (long_row)kind, RANKS[(i + (size_t)kind) % TEST_COUNT(RANKS)], i);
 }
 
+/* ------------------------------------------------------------------------------------------------ failures */
+
+/* Three ranks, two rows of 1,000 tokens. */
+static world *small_world(source *s)
+{
+    world *w = (world *)calloc(1, sizeof *w);
+    w->n_vocab = w->stride = 1000;
+    w->n_ranks = 3;
+    w->n_rows = 2;
+    w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+    normal_row(s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 3.0);
+    w->one[0] = usual_chain();
+    w->one[1] = top_p_999();
+    make_ranks(w, s);
+    return w;
+}
+
+/* The batch fails on all ranks with that status, and nothing has moved. */
+static void must_fail(world *w, source *s, int status)
+{
+    sample_on_ranks(w, s);
+    for (size_t rank = 0; rank < w->n_ranks; rank++) {
+        assert_int_equal(w->status[rank], status);
+        assert_null(samp_shard_message(w->shard[rank], &w->bytes));
+        for (size_t r = 0; r < w->slice[rank].n_rows; r++) assert_int_equal(w->out[rank][r], status);
+        assert_int_equal(samp_get_position(w->chain[rank][1]), 0);
+    }
+}
+
+/* Every status that one rank finds is that of all. */
+static void test_one_rank_is_wrong(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 13; wrong++) {
+        source s = source_stream((uint64_t)wrong);
+        world *w = small_world(&s);
+        samp_logits *slice = &w->slice[1];
+        samp_sampler **chain = w->chain[1];
+        int status = SAMP_E_RANGE;
+        samp_logprobs lp[2];
+        if (wrong == 0) slice->n_vocab++;
+        if (wrong == 1) slice->n_threads = -1;
+        if (wrong == 2) chain[1] = (samp_free(chain[1]), chain[0]); /* one sampler twice */
+        if (wrong == 3) slice->n_rows = 1;
+        if (wrong == 4) slice->dtype = (samp_dtype)77, status = SAMP_E_DTYPE;
+        if (wrong == 5) slice->data = NULL, status = w->length[1] ? SAMP_E_NULL : SAMP_OK;
+        if (wrong == 6) slice->logprobs = lp, status = SAMP_E_UNSUPPORTED;
+        if (wrong == 7) samp_set_position(chain[0], 4), status = SAMP_E_FORMAT;
+        if (wrong == 8) samp_free(chain[0]), chain[0] = only_temp(), status = SAMP_E_FORMAT;
+        if (wrong >= 9) samp_shard_free(w->shard[1]);
+        size_t first = w->first[1], n = w->length[1];
+        if (wrong == 9) w->shard[1] = samp_shard_init(1000, first + n < 1000 ? first + 1 : first - 1, n, 3, NULL);
+        if (wrong == 10) w->shard[1] = samp_shard_init(1000, first, n, 4, NULL);
+        if (wrong == 11) w->shard[1] = samp_shard_init(1001, first, n, 3, NULL);
+        if (wrong == 12) w->shard[1] = samp_shard_init(1000, first, n, 3, NULL), slice->n_rows = 129;
+        if (n == 0 && wrong != 10 && wrong != 11)
+            status = wrong == 9 ? SAMP_OK : status; /* an empty slice is anywhere */
+        if (status) must_fail(w, &s, status);
+        if (wrong == 2) chain[1] = only_temp();
+        drop_world(w);
+        free(w);
+    }
+}
+
+/* A rank that has no memory for the batch says so in the first message. */
+static void test_no_memory(void **state)
+{
+    (void)state;
+    source s = source_stream(77);
+    world *w = small_world(&s);
+    unsigned char *bytes[MAX_RANKS];
+    size_t n[MAX_RANKS];
+    for (size_t rank = 0; rank < 3; rank++) {
+        heap.fail_at = rank == 1 ? 1 : 0;
+        assert_int_equal(samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]), SAMP_OK);
+        heap.fail_at = 0;
+        bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+    }
+    assert_true(exchange(w, bytes, n, &s));
+    for (size_t rank = 0; rank < 3; rank++) {
+        assert_int_equal(samp_shard_take(w->shard[rank]), SAMP_E_NOMEM);
+        assert_int_equal(w->out[rank][0], SAMP_E_NOMEM);
+        assert_int_equal(samp_get_position(w->chain[rank][0]), 0);
+    }
+    play_batch(w, &s, "after no memory", 0);
+    drop_world(w);
+    free(w);
+}
+
+/* NaN in one slice, a NULL chain on one rank, a chain with an error: that row's status on all ranks; the other row has
+   its token. */
+static void test_one_row_is_wrong(void **state)
+{
+    (void)state;
+    for (int wrong = 0; wrong < 4; wrong++) {
+        source s = source_stream(100 + (uint64_t)wrong);
+        world *w = small_world(&s);
+        size_t rank = w->length[2] ? 2 : w->length[1] ? 1 : 0;
+        float *x = (float *)w->owned[rank][0];
+        samp_logits logits = whole(w);
+        int status = wrong < 2 ? SAMP_E_NAN : wrong == 2 ? SAMP_E_RANGE : SAMP_E_EMPTY;
+        if (wrong == 0) x[w->length[rank] - 1] = NAN;
+        if (wrong == 1) x[0] = INFINITY;
+        for (size_t k = 0; k < 3; k++) {
+            if (wrong == 2) samp_chain_add(w->chain[k][0], samp_init_top_p(7.0f, 0));
+            for (size_t i = 0; i < w->length[k] && wrong == 3; i++) ((float *)w->owned[k][0])[i] = -INFINITY;
+        }
+        assert_int_equal(samp_sample_batch(w->one, &logits, w->want), SAMP_OK);
+        sample_on_ranks(w, &s);
+        for (size_t k = 0; k < 3; k++) {
+            assert_int_equal(w->status[k], SAMP_OK);
+            assert_int_equal(w->out[k][0], status);
+            assert_int_equal(w->out[k][1], w->want[1]);
+            assert_int_equal(samp_get_position(w->chain[k][0]), 0);
+        }
+        drop_world(w);
+        free(w);
+    }
+}
+
+static void test_arguments(void **state)
+{
+    (void)state;
+    int status = 7;
+    samp_token out[1];
+    samp_sampler *chain[1] = { usual_chain() };
+    samp_logits slice;
+    samp_ranks ranks = { NULL, NULL, NULL };
+    size_t n = 5;
+    memset(&slice, 0, sizeof slice);
+    assert_null(samp_shard_init(0, 0, 0, 1, &status));
+    assert_int_equal(status, SAMP_E_RANGE);
+    assert_null(samp_shard_init(10, 4, 7, 1, NULL));
+    assert_null(samp_shard_init(10, 11, 0, 1, NULL));
+    assert_null(samp_shard_init(10, 1, SIZE_MAX, 1, NULL));
+    assert_null(samp_shard_init((size_t)SAMP_MAX_VOCAB + 1, 0, 1, 1, NULL));
+    assert_null(samp_shard_init(10, 0, 10, 0, NULL));
+    assert_null(samp_shard_init(10, 0, 10, 1025, NULL));
+    heap.fail_at = 1;
+    assert_null(samp_shard_init(10, 0, 10, 1, &status));
+    heap.fail_at = 0;
+    assert_int_equal(status, SAMP_E_NOMEM);
+    samp_shard *shard = samp_shard_init(10, 0, 10, 1, &status);
+    assert_int_equal(status, SAMP_OK);
+    assert_null(samp_shard_message(shard, &n));
+    assert_int_equal(n, 0);
+    assert_int_equal(samp_shard_take(shard), SAMP_E_NULL);
+    assert_int_equal(samp_sample_sharded(shard, &ranks, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_sample_sharded(NULL, &ranks, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_sample_sharded(shard, NULL, chain, &slice, out), SAMP_E_NULL);
+    assert_int_equal(samp_shard_begin(NULL, chain, &slice, out), SAMP_E_NULL);
+    samp_shard_merge(NULL, NULL, 3);
+    samp_shard_drop(NULL, -1);
+    samp_shard_free(NULL);
+    samp_shard_free(shard);
+    samp_free(chain[0]);
+}
+
+/* ------------------------------------------------------------------------------------------------- messages */
+
+/* Do all groupings and orders of three messages give the same bytes? */
+static void same_merges(const unsigned char *a, const unsigned char *b, const unsigned char *c, size_t n)
+{
+    const unsigned char *m[3] = { a, b, c };
+    static const int orders[][3] = { { 0, 1, 2 }, { 0, 2, 1 }, { 1, 0, 2 }, { 1, 2, 0 }, { 2, 0, 1 }, { 2, 1, 0 } };
+    unsigned char *first = (unsigned char *)malloc(n), *other = (unsigned char *)malloc(n),
+                  *part = (unsigned char *)malloc(n);
+    for (int i = 0; i < 12; i++) {
+        const int *o = orders[i % 6];
+        unsigned char *to = i ? other : first;
+        memcpy(to, m[o[0]], n);
+        if (i < 6) {
+            samp_shard_merge(to, m[o[1]], n);
+            samp_shard_merge(to, m[o[2]], n);
+        } else {
+            memcpy(part, m[o[1]], n);
+            samp_shard_merge(part, m[o[2]], n);
+            samp_shard_merge(to, part, n);
+        }
+        if (i) assert_memory_equal(first, other, n);
+    }
+    free(first);
+    free(other);
+    free(part);
+}
+
+/* Rounds of real messages; in some of the runs bytes of one of them are changed. Ranks that get the same message, of
+   whatever bytes, go on alike and come to an end. */
+static void test_merge(void **state)
+{
+    (void)state;
+    size_t n_cases = (size_t)cases(400, 20);
+    for (uint64_t i = 0; i < n_cases; i++) {
+        source s = source_seed(test_seed() + 900000 + i);
+        world *w = small_world(&s);
+        unsigned char *bytes[MAX_RANKS];
+        size_t n[MAX_RANKS] = { 0 };
+        bool hostile = i % 2;
+        samp_free(w->one[0]);
+        w->one[0] = possible_chain(&s, w->n_vocab);
+        for (size_t rank = 0; rank < 3; rank++) {
+            samp_free(w->chain[rank][0]);
+            w->chain[rank][0] = w->one[0] ? samp_clone(w->one[0]) : NULL;
+            samp_shard_begin(w->shard[rank], w->chain[rank], &w->slice[rank], w->out[rank]);
+        }
+        for (unsigned round = 0; round < 200; round++) {
+            for (size_t rank = 0; rank < 3; rank++)
+                bytes[rank] = (unsigned char *)samp_shard_message(w->shard[rank], &n[rank]);
+            if (!bytes[0]) break;
+            for (unsigned k = 0; hostile && k < 2; k++) {
+                size_t at = below(&s, percent(&s, 50) && n[2] > 200 ? 200 : n[2]);
+                bytes[2][at] = (unsigned char)(percent(&s, 50) ? choose(&s, 1) : bytes[2][at] ^ 1u << below(&s, 8));
+            }
+            same_merges(bytes[0], bytes[1], bytes[2], n[0]);
+            assert_true(exchange(w, bytes, n, &s));
+            int status = samp_shard_take(w->shard[0]);
+            for (size_t rank = 1; rank < 3; rank++) assert_int_equal(samp_shard_take(w->shard[rank]), status);
+        }
+        for (size_t rank = 0; rank < 3; rank++) {
+            assert_null(samp_shard_message(w->shard[rank], &n[0]));
+            for (size_t r = 0; r < 2; r++) assert_int_equal(w->out[rank][r], w->out[0][r]);
+        }
+        drop_world(w);
+        free(w);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------ callbacks
+   Ranks are threads; what carries their messages is memory. */
+
+typedef struct meeting {
+    pthread_barrier_t barrier;
+    pthread_mutex_t lock;
+    unsigned char *sum, *all;
+    size_t n_ranks, come;
+    int fail_round; /* the callbacks refuse the round of this number; -1: none */
+} meeting;
+
+typedef struct participant {
+    meeting *m;
+    world *w;
+    size_t rank;
+    int round;
+    bool gathers;
+} participant;
+
+static int meet_reduce(void *user, void *bytes, size_t n, samp_merge merge)
+{
+    participant *p = (participant *)user;
+    if (p->round++ == p->m->fail_round) return SAMP_E_DEVICE;
+    pthread_mutex_lock(&p->m->lock);
+    if (p->m->come++ == 0) {
+        p->m->sum = (unsigned char *)malloc(n);
+        memcpy(p->m->sum, bytes, n);
+    } else {
+        merge(p->m->sum, bytes, n);
+    }
+    pthread_mutex_unlock(&p->m->lock);
+    pthread_barrier_wait(&p->m->barrier);
+    memcpy(bytes, p->m->sum, n);
+    if (pthread_barrier_wait(&p->m->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
+        free(p->m->sum);
+        p->m->come = 0;
+    }
+    pthread_barrier_wait(&p->m->barrier);
+    return 0;
+}
+
+static int meet_gather(void *user, const void *bytes, size_t n, void *all)
+{
+    participant *p = (participant *)user;
+    if (p->round++ == p->m->fail_round) return 3; /* no status of ours */
+    pthread_mutex_lock(&p->m->lock);
+    if (p->m->come++ == 0) p->m->all = (unsigned char *)malloc(n * p->m->n_ranks);
+    memcpy(p->m->all + p->rank * n, bytes, n);
+    pthread_mutex_unlock(&p->m->lock);
+    pthread_barrier_wait(&p->m->barrier);
+    memcpy(all, p->m->all, n * p->m->n_ranks);
+    if (pthread_barrier_wait(&p->m->barrier) == PTHREAD_BARRIER_SERIAL_THREAD) {
+        free(p->m->all);
+        p->m->come = 0;
+    }
+    pthread_barrier_wait(&p->m->barrier);
+    return 0;
+}
+
+static void *take_part(void *user)
+{
+    participant *p = (participant *)user;
+    samp_ranks ranks = { p->gathers ? NULL : meet_reduce, p->gathers ? meet_gather : NULL, p };
+    world *w = p->w;
+    w->status[p->rank] = samp_sample_sharded(w->shard[p->rank], &ranks, w->chain[p->rank], &w->slice[p->rank],
+                                             w->out[p->rank]);
+    return NULL;
+}
+
+/* All ranks of a world, each in its thread. */
+static void meet(world *w, bool gathers, int fail_round)
+{
+    meeting m;
+    participant p[MAX_RANKS];
+    pthread_t thread[MAX_RANKS];
+    memset(&m, 0, sizeof m);
+    pthread_barrier_init(&m.barrier, NULL, (unsigned)w->n_ranks);
+    pthread_mutex_init(&m.lock, NULL);
+    m.n_ranks = w->n_ranks;
+    m.fail_round = fail_round;
+    for (size_t rank = 0; rank < w->n_ranks; rank++) {
+        participant one = { &m, w, rank, 0, gathers };
+        p[rank] = one;
+        assert_int_equal(pthread_create(&thread[rank], NULL, take_part, &p[rank]), 0);
+    }
+    for (size_t rank = 0; rank < w->n_ranks; rank++) pthread_join(thread[rank], NULL);
+    pthread_mutex_destroy(&m.lock);
+    pthread_barrier_destroy(&m.barrier);
+}
+
+/* A batch of three groups, by either callback; then a round fails, and rows without a token are where they were. */
+static void test_callbacks(void **state)
+{
+    (void)state;
+    for (int run = 0; run < 4; run++) {
+        source s = source_stream(500 + (uint64_t)run);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = 900;
+        w->n_ranks = 3;
+        w->n_rows = run < 2 ? 300 : 5;
+        w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+        normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 3.0);
+        for (size_t r = 0; r < w->n_rows; r++) w->one[r] = r % 2 ? usual_chain() : top_p_999();
+        make_ranks(w, &s);
+        samp_logits logits = whole(w);
+        assert_int_equal(samp_sample_batch(w->one, &logits, w->want), SAMP_OK);
+        meet(w, run % 2, run < 2 ? -1 : 2);
+        for (size_t rank = 0; rank < 3; rank++) {
+            assert_int_equal(w->status[rank], run < 2 ? SAMP_OK : SAMP_E_DEVICE);
+            for (size_t r = 0; r < w->n_rows; r++) {
+                bool done = run < 2 || r % 2; /* the usual chains have their tokens after two rounds */
+                assert_int_equal(w->out[rank][r], done ? w->want[r] : SAMP_E_DEVICE);
+                assert_int_equal(samp_get_position(w->chain[rank][r]), done);
+            }
+        }
+        drop_world(w);
+        free(w);
+    }
+}
+
+/* ------------------------------------------------------------------------------------------------- grammars */
+
+static const char *digit_bytes(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static const char text[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    (void)vocab;
+    *n = token == 0 ? 0 : 1;
+    return &text[(size_t)token % 36];
+}
+
+/* A grammar in front is in the mask of whichever slice holds the token, wherever that begins. */
+static void test_grammar(void **state)
+{
+    (void)state;
+    static const samp_token ends[] = { 0 };
+    samp_vocab vocab = { 36 * 5, digit_bytes, NULL, NULL, ends, 1, 0, -1 };
+    int status;
+    samp_vocab_index *index = samp_vocab_index_init(&vocab, &status);
+    samp_grammar *grammar = samp_grammar_init(SAMP_GRAMMAR_GBNF, "root ::= ([0-9] [x-z])*", NULL, NULL);
+    assert_non_null(index);
+    assert_non_null(grammar);
+    for (uint64_t i = 0; i < 20; i++) {
+        source s = source_stream(700 + i);
+        world *w = (world *)calloc(1, sizeof *w);
+        w->n_vocab = w->stride = 36 * 5;
+        w->n_ranks = RANKS[i % TEST_COUNT(RANKS)];
+        w->n_rows = 3;
+        w->data = (char *)malloc(w->n_rows * w->n_vocab * sizeof(float));
+        normal_row(&s, (float *)(void *)w->data, w->n_rows * w->n_vocab, 2.0);
+        w->one[0] = chain_of(samp_init_grammar(index, grammar), samp_init_temp(0.7f), samp_init_dist(i));
+        w->one[1] = chain_of(samp_init_grammar(index, grammar), samp_init_top_k(5), samp_init_dist(i));
+        w->one[2] = only_dist();
+        make_ranks(w, &s);
+        for (int step = 0; step < 4; step++) play_batch(w, &s, "grammar", i);
+        assert_true(w->want[0] >= 0);
+        drop_world(w);
+        free(w);
+    }
+    samp_grammar_free(grammar);
+    samp_vocab_index_free(index);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_batches),
         cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_callbacks),
+        cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

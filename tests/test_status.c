@@ -336,7 +336,7 @@ static void test_strerror(void **state)
     static const int unknown[] = { 1, 108, INT_MAX, SAMP_STATUS_LAST - 1, INT_MIN };
     for (size_t i = 0; i < TEST_COUNT(unknown); i++) {
         assert_non_null(samp_strerror(unknown[i]));
-        assert_true(strlen(samp_strerror(unknown[i])) > 0);
+        assert_text(samp_strerror(unknown[i]), unknown[i] > 0 ? "ok" : "unknown status"); /* a token is a success */
     }
 }
 

@@ -598,10 +598,48 @@ static void test_bad_row(void **state)
     samp_free(other);
 }
 
+/* Tokens that a chain cuts off change nothing: rows of more than 4,096 tokens, behind top_p and min_p, give what the first
+   N of them give alone, by both methods. */
+static void test_long_rows(void **state)
+{
+    enum { LONG = 6000, MOST = 4 };
+    static float wide[(MOST + 1) * LONG], probs[MOST * LONG];
+    (void)state;
+    source rng = source_stream(8700);
+    for (int i = 0; i < (quick() ? 20 : 200); i++) {
+        float rows[(MOST + 1) * N], small[MOST * N];
+        samp_token tokens[MOST], out[2][MOST + 1];
+        samp_sampler *chain = samp_chain_init(), *copy;
+        if (i % 3 != 1) assert_ok(samp_chain_add(chain, samp_init_top_p(0.9f, 1)));
+        if (i % 3 != 0) assert_ok(samp_chain_add(chain, samp_init_min_p(0.05f, 1)));
+        assert_ok(samp_chain_add(chain, samp_init_dist((uint64_t)i)));
+        copy = samp_clone(chain);
+        for (int r = 0; r <= MOST; r++) {
+            test_logits(&rng, rows + r * N, N, 2.0);
+            for (int k = 0; k < LONG; k++)
+                wide[r * LONG + k] = k < N ? rows[r * N + k] : -40.0f - (float)below(&rng, 100) / 10.0f;
+        }
+        for (int r = 0; r < MOST; r++) {
+            tokens[r] = (samp_token)below(&rng, N);
+            for (int k = 0; k < LONG; k++) probs[r * LONG + k] = 0.0f;
+            for (int k = 0; k < N; k++) small[r * N + k] = probs[r * LONG + k] = (float)below(&rng, 100) / 1000.0f;
+        }
+        samp_verify_method method = i % 4 ? SAMP_VERIFY_RATIO : SAMP_VERIFY_EXACT;
+        samp_draft draft = { MOST, tokens, small, NULL, 0 }, wide_draft = { MOST, tokens, probs, NULL, 0 };
+        int32_t a = samp_verify(chain, rows, N, &draft, method, out[0]);
+        assert_num(samp_verify(copy, wide, LONG, &wide_draft, method, out[1]), a);
+        for (int k = 0; k <= MOST; k++) assert_num(out[1][k], out[0][k]);
+        assert_true(a >= 0 && out[0][a] >= 0);
+        samp_free(chain);
+        samp_free(copy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_exact_ignores_probs),
         cmocka_unit_test(test_ratio_bits),
         cmocka_unit_test(test_clone_within),

@@ -712,8 +712,8 @@ static bool edit(stage *t, source *s, size_t r, int kind, samp_logits *l)
                 break;
             }
             case EDIT_RNG:
-                good = samp_set_rng(c, number ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937) == SAMP_OK &&
-                       samp_set_position(c, position) == SAMP_OK;
+                good = samp_set_rng(c, number ? SAMP_RNG_PHILOX : SAMP_RNG_MT19937) == SAMP_OK;
+                if (number % 2) good &= samp_set_position(c, position) == SAMP_OK; /* an edit by itself */
                 break;
             default: break;
         }
@@ -847,6 +847,34 @@ static samp_sampler *long_chain(int n, int n_bias, size_t n_vocab, uint64_t seed
     for (int i = 2; i < n; i++) samp_chain_add(c, samp_init_temp(1.01f));
     samp_chain_add(c, samp_init_dist(seed));
     return c;
+}
+
+/* As many samplers as the device takes, and more: the row then goes to the CPU. */
+static bool many_members(void)
+{
+    static const int members[] = { 22, 23, 24, 25, 65, 200 };
+    stage t;
+    bool good = stage_make(&t);
+    source s = source_seed(12);
+    samp_logits l;
+    memset(&l, 0, sizeof l);
+    l.data = t.row;
+    l.n_vocab = 700;
+    l.n_rows = 1;
+    for (size_t i = 0; i < CASE_COUNT(members) && good; i++) {
+        samp_sampler *chain = long_chain(members[i], 3, l.n_vocab, i), *like = samp_clone(chain);
+        for (int round = 0; round < 4 && good; round++) {
+            samp_token token = -1;
+            for (size_t k = 0; k < l.n_vocab; k++) t.row[k] = (float)(3.0 * normal_fast(&s));
+            samp_token want = step(&t.p, &like, t.row, l.n_vocab, true);
+            good = samp_gpu_sample_batch(t.gpu[0], &chain, &l, &token) == SAMP_OK && token == want &&
+                   same_state(chain, like);
+        }
+        if (!good) printf("  %d members\n", members[i]);
+        samp_free(chain);
+        samp_free(like);
+    }
+    return stage_free(&t, good, "many members");
 }
 
 /* As many samplers as a row can have on the device, in every row; then a row with too many changed logits and more
@@ -1300,6 +1328,7 @@ static bool errors(void)
     X(kept_rows)                                                                                                     \
     X(kept_windows)                                                                                                  \
     X(chain_in_a_chain)                                                                                              \
+    X(many_members)                                                                                                  \
     X(full_rows)                                                                                                     \
     X(start_again)                                                                                                   \
     X(loaded_state)                                                                                                  \

@@ -1,0 +1,348 @@
+/* fuzz_calls.c - a fuzzer's bytes as anything that a program may do wrong: any numbers as parameters, any text as an order
+   or a setting, any logits, and calls in any sequence on a few samplers, which own each other as they may. Nothing
+   crashes or hangs, each status is one that the call's comment names, and a token that comes back is one of the
+   vocabulary that its row does not mask; a clone gives the same. */
+#define SAMPLING_IMPLEMENTATION
+#include "../../sampling.h"
+#include "fuzz.h"
+
+enum { SLOTS = 4, LONGEST = 300, CALLS = 40 };
+
+typedef struct stage {
+    source rng;
+    samp_sampler *slot[SLOTS];
+    samp_settings *settings;
+    float row[LONGEST];
+    size_t n; /* of the row */
+} stage;
+
+/* ---- any values ---- */
+
+static float any_float(source *s)
+{
+    static const float some[] = { 0.0f, 1.0f, -1.0f, 0.5f, 0.95f, 2.0f, 1e-30f, 1e30f, -0.0f, 100.0f, 5.0f, 0.1f };
+    float x;
+    uint32_t bits;
+    if (below(s, 4)) return some[below(s, sizeof some / sizeof *some)];
+    bits = (uint32_t)choose(s, 4);
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+/* Any whole number, but none that is allowed and asks for gigabytes. */
+static int32_t any_int(source *s, int32_t most)
+{
+    int32_t x = below(s, 4) ? (int32_t)below(s, 70) - 3 : (int32_t)(uint32_t)choose(s, 4);
+    return x > most && x < INT32_MAX - 8 && below(s, 8) ? x % most : x;
+}
+
+static size_t any_size(source *s, size_t most)
+{
+    return below(s, 8) ? (size_t)below(s, most) : SIZE_MAX - below(s, 3);
+}
+
+static const char *any_text(source *s, char text[32])
+{
+    static const char *const some[] = { "",
+                                        "top_k",
+                                        "kpmt",
+                                        "penalties;dry;top_k",
+                                        "temperature",
+                                        "edskypmxt",
+                                        "i",
+                                        "logit_bias",
+                                        "dry_breakers",
+                                        "3+1,5-inf",
+                                        "nan",
+                                        "0.5",
+                                        "-1",
+                                        "order",
+                                        "rng",
+                                        "mt19937",
+                                        "\n",
+                                        "x;;y" };
+    if (below(s, 3)) return some[below(s, sizeof some / sizeof *some)];
+    size_t n = (size_t)below(s, 31);
+    for (size_t i = 0; i < n; i++) text[i] = (char)(1 + below(s, 255));
+    text[n] = 0;
+    return text;
+}
+
+static const char *letters(const samp_vocab *vocab, samp_token token, size_t *n)
+{
+    static const char text[] = "ab\n:c\"*de\xc3\xa9";
+    (void)vocab;
+    *n = (size_t)token % 3;
+    return &text[(size_t)token % (sizeof text - 3)];
+}
+static const samp_token ends[] = { 3 };
+static const samp_vocab vocab = { 60, letters, NULL, NULL, ends, 1, 3, -1 };
+
+static void any_params(source *s, samp_params *p, char text[32])
+{
+    static samp_logit_bias bias[4];
+    static const char *const breakers[] = { "ab", "\n", "", NULL };
+    *p = samp_default_params();
+    p->seed = choose(s, 8);
+    p->vocab = below(s, 2) ? &vocab : NULL;
+    p->n_vocab = any_int(s, 1000);
+    for (uint64_t n = below(s, 6); n > 0; n--) {
+        float *floats[] = {
+            &p->top_p,          &p->min_p,           &p->top_a,           &p->typ_p,         &p->tfs_z,
+            &p->top_n_sigma,    &p->xtc_probability, &p->xtc_threshold,   &p->temp,          &p->dynatemp_range,
+            &p->penalty_repeat, &p->penalty_freq,    &p->penalty_present, &p->dry_base,      &p->dry_multiplier,
+            &p->mirostat_tau,   &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay
+        };
+        *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
+    }
+    switch (below(s, 12)) {
+        case 0: p->top_k = any_int(s, INT32_MAX - 9); break;
+        case 1: p->penalty_last_n = any_int(s, 5000); break;
+        case 2: p->dry_penalty_last_n = any_int(s, 5000), p->dry_multiplier = 0.5f; break;
+        case 3: p->n_ctx_train = any_int(s, 5000); break;
+        case 4: p->dry_allowed_length = any_int(s, INT32_MAX - 9); break;
+        case 5: p->mirostat = (int32_t)below(s, 5) - 1; break;
+        case 6: p->min_keep = any_size(s, 300); break;
+        case 7: p->rng = (samp_rng_kind)below(s, 4); break;
+        case 8: p->dry_breakers = breakers + below(s, 4); break;
+        case 9: p->order = any_text(s, text); break;
+        case 10:
+            for (int i = 0; i < 4; i++) bias[i].token = any_int(s, 1000), bias[i].bias = any_float(s);
+            p->logit_bias = bias;
+            p->n_logit_bias = (int32_t)below(s, 5);
+            break;
+        default: break;
+    }
+}
+
+static void any_row(stage *t)
+{
+    source *s = &t->rng;
+    t->n = 1 + (size_t)below(s, below(s, 4) ? 40 : LONGEST);
+    uint64_t how = below(s, 6);
+    for (size_t i = 0; i < t->n; i++) {
+        t->row[i] = how == 0 ? any_float(s) : (float)below(s, how == 1 ? 2 : 2000) / 100.0f;
+        if (how > 3 && below(s, 3) == 0) t->row[i] = -INFINITY;
+    }
+}
+
+static samp_sampler *any_sampler(source *s)
+{
+    static const samp_logit_bias bias[2] = { { 1, -INFINITY }, { 3, 2.0f } };
+    static const char *const breakers[] = { "ab", "\n" };
+    size_t keep = any_size(s, 20);
+    float p = any_float(s), q = any_float(s), r = any_float(s);
+    switch (below(s, 20)) {
+        case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
+        case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
+        case 2:
+            return samp_init_dry(&vocab, any_int(s, 5000), p, q, any_int(s, 5000), any_int(s, 5000), breakers,
+                                 below(s, 3));
+        case 3: return samp_init_top_n_sigma(p);
+        case 4: return samp_init_top_k(any_int(s, INT32_MAX - 9));
+        case 5: return samp_init_tail_free(p, keep);
+        case 6: return samp_init_typical(p, keep);
+        case 7: return samp_init_top_p(p, keep);
+        case 8: return samp_init_min_p(p, keep);
+        case 9: return samp_init_top_a(p, keep);
+        case 10: return samp_init_xtc(p, q, keep, choose(s, 8));
+        case 11: return samp_init_infill(below(s, 8) ? &vocab : NULL);
+        case 12: return samp_init_temp(p);
+        case 13: return samp_init_temp_ext(p, q, r);
+        case 14: return samp_init_softmax();
+        case 15: return samp_init_greedy();
+        case 16: return samp_init_mirostat(any_int(s, 5000), choose(s, 8), p, q, any_int(s, 5000));
+        case 17: return samp_init_mirostat_v2(choose(s, 8), p, q);
+        case 18: return samp_init_adaptive_p(p, q, choose(s, 8));
+        default: return samp_init_dist(choose(s, 8));
+    }
+}
+
+/* ---- what comes back ---- */
+
+/* Bit -status: these are named. */
+enum { OK = 1, NUL = 2, RANGE = 4, NOT = 8, EMPTY = 16, SMALL = 64, UNSUPPORTED = 512, FORMAT = 1024 };
+enum { CARRIED = NUL | RANGE | NOT | UNSUPPORTED, DRAWN = CARRIED | EMPTY };
+static void named(int status, int statuses) { MUST(status <= 0 && status > -12 && (statuses >> -status & 1)); }
+
+static void check_token(const stage *t, samp_token token)
+{
+    if (token < 0)
+        named(token, DRAWN);
+    else
+        MUST((size_t)token < t->n && t->row[token] >= -FLT_MAX && t->row[token] <= FLT_MAX);
+}
+
+/* ---- calls ---- */
+
+static void renew(stage *t, size_t i, samp_sampler *s)
+{
+    samp_free(t->slot[i]);
+    t->slot[i] = s;
+}
+
+static void call_params(stage *t, size_t i)
+{
+    samp_params p;
+    char text[32];
+    const char *field;
+    int status = 1;
+    any_params(&t->rng, &p, text);
+    int checked = samp_check_params(&p, &field);
+    named(checked, OK | NUL | RANGE | NOT);
+    if (below(&t->rng, 2)) {
+        renew(t, i, samp_chain_from_params(&p, &status));
+        MUST(t->slot[i] && samp_status(t->slot[i], NULL) == status && (status == SAMP_OK) == (checked == SAMP_OK));
+    } else {
+        named(samp_chain_update(t->slot[i], &p), OK | CARRIED);
+    }
+}
+
+static void call_settings(stage *t, size_t i)
+{
+    char name[32], value[32], text[64];
+    const char *field = NULL, *what = any_text(&t->rng, name);
+    int status = samp_settings_set(t->settings, what, below(&t->rng, 8) ? any_text(&t->rng, value) : NULL, &field);
+    named(status, OK | RANGE | UNSUPPORTED | FORMAT);
+    MUST((status == SAMP_OK) == (field == NULL));
+    status = samp_settings_get(t->settings, what, text, (size_t)below(&t->rng, sizeof text));
+    if (status < 0) named(status, UNSUPPORTED);
+    if (below(&t->rng, 4) || samp_settings_params(t->settings)->penalty_last_n > 5000) return;
+    if (samp_settings_params(t->settings)->n_ctx_train > 5000) return;
+    if (samp_settings_params(t->settings)->dry_penalty_last_n > 5000) return;
+    renew(t, i, samp_chain_from_params(samp_settings_params(t->settings), NULL));
+}
+
+static void call_chain(stage *t, size_t i, size_t k)
+{
+    source *s = &t->rng;
+    switch (below(s, 5)) {
+        case 0: renew(t, i, samp_chain_init()); break;
+        case 1: named(samp_chain_add(t->slot[i], any_sampler(s)), OK | CARRIED); break;
+        case 2: { /* it is gone then, whatever the answer, but for a chain that is to own itself */
+            int status = samp_chain_add(t->slot[i], t->slot[k]);
+            named(status, OK | CARRIED);
+            MUST(i != k || status == (t->slot[i] ? SAMP_E_RANGE : SAMP_E_NULL));
+            if (i != k) t->slot[k] = NULL;
+            break;
+        }
+        case 3: {
+            samp_sampler *out = samp_chain_remove(t->slot[i], (int32_t)below(s, 6) - 1);
+            if (i != k)
+                renew(t, k, out);
+            else
+                samp_free(out);
+            break;
+        }
+        default: samp_chain_get(t->slot[i], any_int(s, INT32_MAX - 9)); break;
+    }
+}
+
+static void call_draw(stage *t, size_t i)
+{
+    source *s = &t->rng;
+    size_t n = below(s, 20) ? t->n : 0;
+    samp_sampler *copy = below(s, 4) ? NULL : samp_clone(t->slot[i]);
+    bool accept = below(s, 4) != 0;
+    samp_token token = accept ? samp_sample(t->slot[i], t->row, n) : samp_draw(t->slot[i], t->row, n);
+    check_token(t, token);
+    if (copy) MUST((accept ? samp_sample(copy, t->row, n) : samp_draw(copy, t->row, n)) == token);
+    samp_free(copy);
+}
+
+static void call_apply(stage *t, size_t i)
+{
+    source *s = &t->rng;
+    samp_token_data data[LONGEST];
+    size_t turn = (size_t)below(s, t->n);
+    for (size_t k = 0; k < t->n; k++) {
+        size_t id = (k + turn) % t->n;
+        data[k].id = (samp_token)id, data[k].logit = t->row[id], data[k].p = 0.0f;
+    }
+    samp_token_data_array cur = { data, below(s, 20) ? t->n : 0, -1, false };
+    int status = samp_apply(t->slot[i], &cur);
+    named(status, OK | DRAWN);
+    MUST(cur.data == data && cur.size <= t->n && cur.selected >= -1 && cur.selected < (int64_t)t->n);
+    if (status == SAMP_OK && cur.selected >= 0) check_token(t, data[cur.selected].id);
+}
+
+static void call_verify(stage *t, size_t i)
+{
+    enum { MOST = 3, WIDE = 40 };
+    float rows[(MOST + 1) * WIDE], probs[MOST * WIDE];
+    samp_token tokens[MOST], out[MOST + 1];
+    samp_draft d;
+    memset(&d, 0, sizeof d);
+    d.n = (size_t)below(&t->rng, MOST + 1);
+    d.tokens = tokens;
+    d.probs = below(&t->rng, 2) ? probs : NULL;
+    for (int k = 0; k < (MOST + 1) * WIDE; k++) rows[k] = t->row[(size_t)k % t->n];
+    for (int k = 0; k < MOST * WIDE; k++) probs[k] = below(&t->rng, 50) ? 1.0f / WIDE : any_float(&t->rng);
+    for (int k = 0; k < MOST; k++) tokens[k] = any_int(&t->rng, WIDE);
+    int n = samp_verify(t->slot[i], rows, WIDE, &d, (samp_verify_method)below(&t->rng, 3), out);
+    if (n < 0) named(n, DRAWN);
+    for (int k = 0; k <= n; k++) MUST(out[k] < WIDE && (k == n || out[k] == tokens[k]));
+}
+
+static void call_state(stage *t, size_t i, size_t k)
+{
+    size_t size = samp_state_size(t->slot[i]);
+    unsigned char *bytes = (unsigned char *)malloc(size + 1);
+    int status = samp_state_save(t->slot[i], bytes, below(&t->rng, 8) ? size : size / 2);
+    named(status, OK | SMALL | CARRIED);
+    if (status == SAMP_OK) named(samp_state_load(t->slot[k], bytes, size), OK | FORMAT | CARRIED);
+    if (status == SAMP_OK && i == k) MUST(samp_state_load(t->slot[k], bytes, size) == SAMP_OK);
+    free(bytes);
+}
+
+static void call_others(stage *t, size_t i)
+{
+    source *s = &t->rng;
+    samp_sampler *chain = t->slot[i];
+    char text[40];
+    samp_token prev[8];
+    switch (below(s, 12)) {
+        case 0: named(samp_accept(chain, any_int(s, INT32_MAX - 9)), OK | CARRIED); break;
+        case 1: named(samp_rollback(chain, any_int(s, INT32_MAX - 9)), OK | CARRIED); break;
+        case 2: named(samp_set_rollback(chain, any_int(s, 200)), OK | CARRIED); break;
+        case 3: named(samp_set_rng(chain, (samp_rng_kind)below(s, 4)), OK | CARRIED); break;
+        case 4: named(samp_set_n_prev(chain, any_size(s, 200)), OK | CARRIED); break;
+        case 5: named(samp_set_position(chain, choose(s, 8)), OK | NUL); break;
+        case 6: samp_reset(chain); break;
+        case 7: samp_describe(chain, text, (size_t)below(s, sizeof text)); break;
+        case 8: MUST(samp_prev(chain, prev, (size_t)below(s, 8)) <= 8); break;
+        case 9: named(samp_reserve(chain, any_size(s, 1000)), OK | NUL | RANGE); break;
+        case 10: samp_get_seed(chain), samp_last(chain), samp_perf(chain), samp_name(chain); break;
+        default: samp_perf_reset(chain); break;
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    stage t;
+    memset(&t, 0, sizeof t);
+    t.rng = source_bytes(data, size);
+    t.settings = samp_settings_new();
+    MUST(t.settings);
+    any_row(&t);
+    for (size_t i = 0; i < SLOTS; i++) t.slot[i] = i ? any_sampler(&t.rng) : samp_chain_init();
+    for (int c = 0; c < CALLS && t.rng.left > 0; c++) {
+        size_t i = (size_t)below(&t.rng, SLOTS), k = (size_t)below(&t.rng, SLOTS);
+        switch (below(&t.rng, 12)) {
+            case 0: call_params(&t, i); break;
+            case 1: call_settings(&t, i); break;
+            case 2:
+            case 3: call_chain(&t, i, k); break;
+            case 4: any_row(&t); break;
+            case 5: call_apply(&t, i); break;
+            case 6: call_verify(&t, i); break;
+            case 7: call_state(&t, i, k); break;
+            case 8: renew(&t, k, samp_clone(t.slot[i])); break;
+            case 9: call_others(&t, i); break;
+            default: call_draw(&t, i); break;
+        }
+    }
+    for (size_t i = 0; i < SLOTS; i++) samp_free(t.slot[i]);
+    samp_settings_free(t.settings);
+    return 0;
+}
