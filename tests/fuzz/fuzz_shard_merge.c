@@ -93,7 +93,7 @@ static void fuzz_batch(source *s)
     }
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
         MUST(out[0][r] == out[1][r]);
-        MUST(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED);
+        if (!(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED)) { char t[1500]; samp_describe(one[r], t, sizeof t); fprintf(stderr, "%d want %d n %zu cut %zu %s\n", (int)out[0][r], (int)want[r], n_vocab, cut, t); abort(); }
         samp_free(one[r]);
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
