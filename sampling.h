@@ -9885,7 +9885,7 @@ static SAMPI_HOT void sampi_sort_keys(uint64_t *from, uint64_t *to, size_t n)
 
 /* The candidates of a compact row in order; x and id are used up. A stable sort of the keys, 11 bits at a time, with
    ids to go along: from x and id to where w is, back over both of them, and to w, where the array grows over it. */
-static SAMPI_HOT samp_token_data_array sampi_sorted_array(const sampi_row *row)
+static SAMPI_COLD samp_token_data_array sampi_sorted_array(const sampi_row *row)
 {
     size_t n = row->n;
     uint64_t *from = (uint64_t *)(void *)row->work->x, *to = row->work->w;
@@ -11129,7 +11129,7 @@ static SAMPI_COLD int sampi_open_view(sampi_view *view, bool is_llama)
 
 /* The order of candidates that stand by id: a radix sort of keys and indices, 11 bits at a time. Scores are rounded to
    f32 for it, so pieces of equal keys are put in order behind it. */
-static SAMPI_HOT void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
+static SAMPI_COLD void sampi_sort_long(const sampi_order *order, samp_token_data *d, size_t n, sampi_work *work)
 {
     uint64_t *from = work->w, *to = (uint64_t *)(void *)work->x; /* x and id: as many bytes */
     if (n <= SAMPI_FEW) {
@@ -11165,7 +11165,7 @@ static SAMPI_HOT const float *sampi_view_tile(const sampi_view *view, sampi_piec
 }
 
 /* The n candidates that are left, by id, each with its logit, and p from these sums or the row's; else as it was. */
-static SAMPI_HOT void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
+static SAMPI_COLD void sampi_write_view(const sampi_view *view, size_t n, const sampi_sums *sums)
 {
     const sampi_row *row = &view->row;
     samp_token_data *d = view->cur->data;

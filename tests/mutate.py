@@ -112,7 +112,7 @@ class Bench:
             build = ["gcc", *FLAGS, f"tests/test_{test}.c", "-o", "program", *LIBS]
         if run(build, self.folder, 300):
             return True
-        return run(["./program"] + (["host"] if test == "gpu" else []), self.folder, 120) != 0
+        return run(["./program"] + (["host"] if test == "gpu" else []), self.folder, 600) != 0
 
 
 def main():
