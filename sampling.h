@@ -22396,7 +22396,7 @@ static void sampi_answer_sigma(const sampi_shard_row *row, sampi_parcel *p)
 static SAMPI_HOT void sampi_answer_hist(const samp_shard *shard, const sampi_shard_row *row, sampi_parcel *p)
 {
     uint64_t mass[SAMPI_SHARD_SCORES] = { 0 }, w[SAMPI_TILE + 16];
-    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket;
+    uint32_t count[SAMPI_SHARD_SCORES] = { 0 }, bucket = 0;
     size_t n_all = row->end.level ? sampi_look_bucket(shard, row) : row->row.n;
     const float *x = row->end.level ? shard->work.x : row->row.x;
     for (size_t at = 0; at < n_all; at += SAMPI_TILE) {

@@ -337,7 +337,7 @@ static bool mirostat_drifts(void)
                        v == 2 ? samp_init_mirostat_v2(7, 5.0f, 0.1f) : samp_init_mirostat(N, 7, 5.0f, 0.1f, 100));
         samp_set_rng(b.steps, SAMP_RNG_MT19937);
         for (int j = 0; j < p.isa.n; j++) b.fast[j] = samp_clone(b.steps);
-        for (int draw = 0; draw < (quick() ? 20 : 72) && good; draw++) {
+        for (int draw = 0; draw < rounds(72) && good; draw++) {
             source s = source_seed((uint64_t)draw);
             AT("mirostat %d drifts, draw %d", v, draw);
             for (size_t j = 0; j < N; j++) p.row[j] = (float)(2.2 * normal_fast(&s) - 1.0);
