@@ -54,7 +54,7 @@ test:
 	@sh tests/deps.sh check test || sh tests/deps.sh install test
 	@s=$$(($(TEST_SECONDS) / $(JOBS))); [ $$s -gt $(TEST_LEAST) ] || s=$(TEST_LEAST); \
 	  echo "make test: about $$s seconds on this machine's $(JOBS) cores"
-	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-demo test-headers test-digest test-public
+	@$(MAKE) --no-print-directory --output-sync=target -j$(JOBS) run-tests test-headers test-digest test-public
 	@echo "make test: all passed"
 
 ## run-tests: the cmocka programs only
@@ -380,7 +380,7 @@ deps-mpi:
 # The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
+      test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test

@@ -21,12 +21,12 @@ static inline uint64_t env_setting(const char *name, uint64_t otherwise)
 }
 
 /* How much is played: SAMP_TEST_FULL has all of it (make ci), SAMP_TEST_QUICK very little (valgrind, an emulator), and in
-   between the slow tests play about a twenty-fourth (make test). */
+   between the slow tests play about a thirtieth (make test). */
 static inline bool quick(void) { return env_setting("SAMP_TEST_QUICK", 0) != 0; }
 static inline uint64_t amount(uint64_t n_full, uint64_t n_quick)
 {
     if (quick()) return n_quick;
-    return env_setting("SAMP_TEST_FULL", 0) ? n_full : (n_full + 23) / 24;
+    return env_setting("SAMP_TEST_FULL", 0) ? n_full : (n_full + 31) / 32;
 }
 static inline uint64_t cases(uint64_t n_full, uint64_t n_quick)
 {
