@@ -61,6 +61,9 @@ for page in README.md bench/README.md; do
         unnamed.c) # shellcheck disable=SC2086
             "$CC" $C11 -fsyntax-only "$at/$block" || fail "$page: the C code" ;;
         unnamed.sh) ;;
+        *.mpi)
+            ! command -v mpicc > /dev/null || mpicc -std=gnu11 -w -fsyntax-only -I"$at" tests/readme/slices.c ||
+                fail "$page: $block" ;;
         *.c) program "$block" ;;
         *.h) part "$block" ;;
         *.hpp)

@@ -62,7 +62,7 @@ static void fuzz_batch(source *s)
     samp_token want[FUZZ_ROWS], out[FUZZ_RANKS][FUZZ_ROWS];
     samp_shard *shard[FUZZ_RANKS];
     size_t n_vocab = make_length(s, FUZZ_LONGEST), cut = below(s, n_vocab + 1), n;
-    bool changed = below(s, 4) != 0;
+    bool changed = below(s, 4) != 0, parted = false;
     samp_logits logits[FUZZ_RANKS + 1];
     memset(logits, 0, sizeof logits);
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
@@ -85,25 +85,22 @@ static void fuzz_batch(source *s)
     for (;;) {
         unsigned char *a = (unsigned char *)samp_shard_message(shard[0], &n);
         unsigned char *b = (unsigned char *)samp_shard_message(shard[1], &n);
-        MUST(!a == !b);
-        if (!a) break;
+        parted = !a !=
+                 !b; /* a changed message may fit what one rank knows of its slice, and not what the other knows */
+        MUST(changed || !parted);
+        if (!a || !b) break;
         if (changed) change(s, b, n);
         merge_both_ways(a, b, n);
         MUST(samp_shard_take(shard[0]) == samp_shard_take(shard[1]));
     }
     for (size_t r = 0; r < FUZZ_ROWS; r++) {
-        MUST(out[0][r] == out[1][r]);
-        if (!(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED)) {
-            char t[1500];
-            samp_describe(one[r], t, sizeof t);
-            fprintf(stderr, "%d want %d n %zu cut %zu %s\n", (int)out[0][r], (int)want[r], n_vocab, cut, t);
-            abort();
-        }
+        MUST(parted || out[0][r] == out[1][r]);
+        MUST(changed || out[0][r] == want[r] || out[0][r] == SAMP_E_UNSUPPORTED);
         samp_free(one[r]);
     }
     for (size_t k = 0; k < FUZZ_RANKS; k++) {
+        samp_shard_free(shard[k]); /* first: what is under way gives the chains back */
         for (size_t r = 0; r < FUZZ_ROWS; r++) samp_free(chain[k][r]);
-        samp_shard_free(shard[k]);
     }
 }
 
