@@ -10157,8 +10157,8 @@ static SAMPI_HOT float sampi_llama_squares(const float *x, size_t n, float mean,
     typedef float pair __attribute__((vector_size(8)));
     typedef double two __attribute__((vector_size(16)));
     typedef int64_t bits __attribute__((vector_size(16)));
-    const double grid = half *
-                        13510798882111488.0; /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    /* 1.5 * 2^52 ulps of the sum: what is added to it is rounded to these */
+    const double grid = half * 13510798882111488.0;
     const two none = { 0.0, 0.0 };
     two move = none;
     bits ties = (bits)none;

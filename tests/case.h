@@ -35,6 +35,19 @@ __declspec(dllimport) int __stdcall VirtualFree(void *, size_t, unsigned long);
 
 #define CASE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+/* ----------------------------------------------------------------------------------------------------- dtypes */
+
+static inline size_t dtype_size(samp_dtype dtype) { return dtype == SAMP_F32 ? 4 : dtype == SAMP_F64 ? 8 : 2; }
+
+/* data [i] = x; of f64 `noise` beside it, in [-1, 1], so that there is something to round. */
+static inline void dtype_put(samp_dtype dtype, void *data, size_t i, float x, double noise)
+{
+    if (dtype == SAMP_F32) ((float *)data)[i] = x;
+    if (dtype == SAMP_F64) ((double *)data)[i] = isfinite(x) ? (double)x * (1.0 + noise * 6e-8) : (double)x;
+    if (dtype == SAMP_F16) ((uint16_t *)data)[i] = half_of((double)x);
+    if (dtype == SAMP_BF16) ((uint16_t *)data)[i] = brain_of(x);
+}
+
 /* ------------------------------------------------------------------------------------------ instruction sets */
 
 enum { ISA_MAX = SAMPI_N_KERNELS };

@@ -42,4 +42,17 @@ static inline samp_sampler *make_mirostat(void) { return samp_init_mirostat(N, 2
 static inline samp_sampler *make_mirostat_v2(void) { return samp_init_mirostat_v2(24, 3.0f, 0.2f); }
 static inline samp_sampler *make_adaptive_p(void) { return samp_init_adaptive_p(0.4f, 0.9f, 25); }
 
+static inline samp_params make_settings(uint64_t seed)
+{
+    samp_params p = samp_default_params();
+    p.seed = seed;
+    p.dry_multiplier = 0.8f;
+    p.vocab = &letters;
+    p.penalty_repeat = 1.2f;
+    p.logit_bias = some_bias;
+    p.n_logit_bias = N_SOME_BIAS;
+    p.n_vocab = N;
+    return p;
+}
+
 #endif /* MAKERS_H */

@@ -65,19 +65,6 @@ __attribute__((format(printf, 2, 3))) static bool failed(int line, const char *f
 
 /* ------------------------------------------------------------------------------------------- dtypes, masks */
 
-static size_t size_of(samp_dtype dtype) { return dtype == SAMP_F32 ? 4 : dtype == SAMP_F64 ? 8 : 2; }
-
-static void put(samp_dtype dtype, void *data, size_t i, float x, double noise)
-{
-    double wide = isfinite(x) ? (double)x * (1.0 + noise * 6e-8)
-                              : (double)x; /* so that there is something to round */
-    uint16_t half = half_of((double)x), brain = brain_of(x);
-    if (dtype == SAMP_F32) ((float *)data)[i] = x;
-    if (dtype == SAMP_F64) ((double *)data)[i] = wide;
-    if (dtype == SAMP_F16) ((uint16_t *)data)[i] = half;
-    if (dtype == SAMP_BF16) ((uint16_t *)data)[i] = brain;
-}
-
 static float get(samp_dtype dtype, const void *data, size_t i)
 {
     if (dtype == SAMP_F16) return float_of_half(((const uint16_t *)data)[i]);
@@ -303,7 +290,7 @@ static bool nobody_sees(const call *c, size_t d, size_t i, size_t words)
 /* The rows of data, their last element at the end of the shelf. */
 static void make_data(world *w, source *s, call *c, size_t n_data)
 {
-    size_t n = c->g.n_vocab, stride = c->g.stride ? c->g.stride : n, size = size_of(c->g.dtype);
+    size_t n = c->g.n_vocab, stride = c->g.stride ? c->g.stride : n, size = dtype_size(c->g.dtype);
     size_t words = c->g.mask_stride ? c->g.mask_stride : (n + 31) / 32;
     char *data = w->data.map + SHELF_PAGE + w->data.size - ((n_data - 1) * stride + n) * size;
     float beyond = percent(s, 50) ? NAN : 1000.0f;
@@ -315,9 +302,10 @@ static void make_data(world *w, source *s, call *c, size_t n_data)
         source noise = split(s);
         for (size_t i = 0; i < n; i++) {
             float x = spoil && nobody_sees(c, d, i, words) ? hidden : w->p.row[i];
-            put(c->g.dtype, data, d * stride + i, x, 2.0 * coarse(&noise) - 1.0);
+            dtype_put(c->g.dtype, data, d * stride + i, x, 2.0 * coarse(&noise) - 1.0);
         }
-        for (size_t i = n; d + 1 < n_data && i < stride; i++) put(c->g.dtype, data, d * stride + i, beyond, 0.0);
+        for (size_t i = n; d + 1 < n_data && i < stride; i++)
+            dtype_put(c->g.dtype, data, d * stride + i, beyond, 0.0);
     }
     c->g.data = data;
 }
@@ -613,11 +601,11 @@ static bool ending_case(world *w, int i, size_t n, int kind, samp_dtype dtype, b
     for (int step = 0; step < 3 && same; step++) {
         memcpy(c.n_top[0], n_top[step], sizeof c.n_top[0]);
         if (masked) make_masks(w, &s, &c);
-        c.g.data = w->data.map + SHELF_PAGE + w->data.size - n * size_of(dtype);
+        c.g.data = w->data.map + SHELF_PAGE + w->data.size - n * dtype_size(dtype);
         for (size_t j = 0; j < n; j++) {
             float x = kind == ROW_REAL && real_rows ? real_logit(j % (3 * REAL_WIDTH))
                                                     : make_logit(&s, kind, j, n, 2.0, 0.0);
-            put(dtype, (void *)(uintptr_t)c.g.data, j, x, 2.0 * coarse(&s) - 1.0);
+            dtype_put(dtype, (void *)(uintptr_t)c.g.data, j, x, 2.0 * coarse(&s) - 1.0);
         }
         read_rows(w, &c);
         same = play_call(w, &c);
@@ -693,7 +681,7 @@ static bool element_case(world *w, samp_sampler *greedy, samp_dtype dtype, size_
 {
     size_t words = (n + 31) / 32, j = (i + 1) % n;
     uint32_t *mask = (uint32_t *)(void *)(w->mask.map + SHELF_PAGE + w->mask.size) - words;
-    char *data = w->data.map + SHELF_PAGE + w->data.size - n * size_of(dtype);
+    char *data = w->data.map + SHELF_PAGE + w->data.size - n * dtype_size(dtype);
     samp_logprob top[2];
     samp_logprobs lp;
     samp_token got[2] = { -1000, -1000 };
@@ -707,7 +695,7 @@ static bool element_case(world *w, samp_sampler *greedy, samp_dtype dtype, size_
         for (size_t k = 0; k < words; k++) mask[k] = others || n % 2 ? 0xFFFFFFFFu : 0;
         for (size_t k = 0; k < n; k++) {
             allow(mask, k, (k == i) != others);
-            put(dtype, data, k, (k == i) == others ? NAN : k == j ? 1.0f : 0.0f, 0.0);
+            dtype_put(dtype, data, k, (k == i) == others ? NAN : k == j ? 1.0f : 0.0f, 0.0);
         }
         CHECK(samp_sample_batch(&greedy, &g, got) == SAMP_OK);
         CHECK(got[0] == (samp_token)(others ? j : i));

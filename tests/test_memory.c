@@ -18,13 +18,7 @@ static samp_sampler *make_chain(void) { return samp_chain_init(); }
 static samp_sampler *make_bad(void) { return samp_init_top_p(-1, 0); }
 static samp_sampler *make_params(void)
 {
-    samp_params p = samp_default_params();
-    p.dry_multiplier = 0.8f;
-    p.vocab = &letters;
-    p.penalty_repeat = 1.2f;
-    p.logit_bias = some_bias;
-    p.n_logit_bias = N_SOME_BIAS;
-    p.n_vocab = N;
+    samp_params p = make_settings(samp_default_params().seed);
     p.tfs_z = 0.95f;
     return samp_chain_from_params(&p, NULL);
 }

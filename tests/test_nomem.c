@@ -202,29 +202,16 @@ static void a_chain_of_llama(world *w)
     assert_ok(samp_set_rng(w->s, SAMP_RNG_MT19937));
 }
 
-static samp_params some_params(uint64_t seed)
-{
-    samp_params p = samp_default_params();
-    p.seed = seed;
-    p.dry_multiplier = 0.8f;
-    p.vocab = &letters;
-    p.penalty_repeat = 1.2f;
-    p.logit_bias = some_bias;
-    p.n_logit_bias = N_SOME_BIAS;
-    p.n_vocab = N;
-    return p;
-}
-
 static void a_chain_of_params(world *w)
 {
-    samp_params p = some_params(3);
+    samp_params p = make_settings(3);
     w->s = samp_chain_from_params(&p, NULL);
     for (int i = 0; i < 9; i++) assert_true(samp_sample(w->s, logits, N) >= 0);
 }
 
 static void two_of_three_rows(world *w)
 {
-    samp_params p = some_params(4);
+    samp_params p = make_settings(4);
     w->rows[0] = samp_chain_from_params(&p, NULL);
     w->rows[2] = samp_chain_from_params(&p, NULL);
 }
@@ -232,7 +219,7 @@ static void two_of_three_rows(world *w)
 static void three_rows(world *w)
 {
     for (int r = 0; r < N_ROWS; r++) {
-        samp_params p = some_params((uint64_t)r);
+        samp_params p = make_settings((uint64_t)r);
         w->rows[r] = samp_chain_from_params(&p, NULL);
     }
 }
@@ -254,7 +241,7 @@ static void a_chain_with_grammar(world *w)
 
 static void a_grammar_beside(world *w)
 {
-    samp_params p = some_params(5);
+    samp_params p = make_settings(5);
     w->rows[0] = samp_chain_from_params(&p, NULL);
     w->rows[1] = samp_init_grammar(vocab_index, json);
 }
@@ -500,7 +487,7 @@ static int verify_by_row(world *w)
 
 static int chain_of_params(world *w)
 {
-    samp_params p = some_params(6);
+    samp_params p = make_settings(6);
     int status = 1;
     samp_sampler *chain = samp_chain_from_params(&p, &status);
     assert_status(status, chain ? samp_status(chain, NULL) : SAMP_E_NOMEM);
@@ -509,7 +496,7 @@ static int chain_of_params(world *w)
 
 static int update(world *w, uint64_t seed)
 {
-    samp_params p = some_params(seed);
+    samp_params p = make_settings(seed);
     p.dry_base = 2.0f;
     p.top_k = 3;
     return samp_chain_update(w->s, &p);
@@ -518,7 +505,7 @@ static int update(world *w, uint64_t seed)
 /* Rows that there are, and one that is not; each fails by itself. */
 static int batch_of_params(world *w)
 {
-    samp_params p[N_ROWS] = { some_params(7), some_params(8), some_params(9) };
+    samp_params p[N_ROWS] = { make_settings(7), make_settings(8), make_settings(9) };
     int status[N_ROWS] = { 1, 1, 1 };
     world before[N_ROWS], after[N_ROWS];
     memset(before, 0, sizeof before);

@@ -45,16 +45,6 @@ typedef struct world {
     size_t bytes; /* of a rank's messages */
 } world;
 
-static size_t size_of(samp_dtype dtype) { return dtype == SAMP_F32 ? 4 : dtype == SAMP_F64 ? 8 : 2; }
-
-static void put(samp_dtype dtype, void *data, size_t i, float x)
-{
-    if (dtype == SAMP_F32) ((float *)data)[i] = x;
-    if (dtype == SAMP_F64) ((double *)data)[i] = (double)x;
-    if (dtype == SAMP_F16) ((uint16_t *)data)[i] = half_of((double)x);
-    if (dtype == SAMP_BF16) ((uint16_t *)data)[i] = brain_of(x);
-}
-
 static samp_logits whole(const world *w)
 {
     samp_logits logits;
@@ -99,7 +89,7 @@ static void share_out(world *w, source *s)
 static void make_slice(world *w, size_t rank, source *s)
 {
     samp_logits *slice = &w->slice[rank];
-    size_t size = size_of(w->dtype), first = w->first[rank], n = w->length[rank], rows = w->n_rows;
+    size_t size = dtype_size(w->dtype), first = w->first[rank], n = w->length[rank], rows = w->n_rows;
     size_t stride = n + (percent(s, 30) ? below(s, 5) : 0), words = (n + 31) / 32, mask_stride = words + below(s, 2);
     for (size_t r = 0; w->row_index && r < w->n_rows; r++)
         if (w->row_index[r] >= (int32_t)rows) rows = (size_t)w->row_index[r] + 1;
@@ -261,13 +251,14 @@ static void make_rows(world *w, source *s, float *row)
     w->dtype = percent(s, 70) ? SAMP_F32 : (samp_dtype)below(s, 4);
     w->stride = w->n_vocab + (percent(s, 30) ? below(s, 9) : 0);
     w->mask_stride = (w->n_vocab + 31) / 32;
-    w->data = (char *)calloc(rows * w->stride + 1, size_of(w->dtype));
+    w->data = (char *)calloc(rows * w->stride + 1, dtype_size(w->dtype));
     w->mask = with_mask ? (uint32_t *)calloc(w->n_rows * w->mask_stride, 4) : NULL;
     w->row_index = with_index ? (int32_t *)malloc((w->n_rows + 1) * sizeof *w->row_index) : NULL;
     for (size_t r = 0; r < w->n_rows && with_index; r++) w->row_index[r] = (int32_t)below(s, rows) - percent(s, 1);
     for (size_t r = 0; r < rows; r++) {
         make_row(s, row, w->n_vocab);
-        for (size_t i = 0; i < w->n_vocab; i++) put(w->dtype, w->data + r * w->stride * size_of(w->dtype), i, row[i]);
+        for (size_t i = 0; i < w->n_vocab; i++)
+            dtype_put(w->dtype, w->data + r * w->stride * dtype_size(w->dtype), i, row[i], 0.0);
     }
     for (size_t i = 0; with_mask && i < w->n_rows * w->mask_stride; i++)
         w->mask[i] = percent(s, 50) ? 0xFFFFFFFFu : (uint32_t)choose(s, 4);

@@ -11,18 +11,9 @@
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 
-#include <stdio.h>
-
 #include "../random_grammar.h"
 #include "../small_vocabulary.h"
-
-#define MUST(condition)                                                                                              \
-    do {                                                                                                             \
-        if (!(condition)) {                                                                                          \
-            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                          \
-            abort();                                                                                                 \
-        }                                                                                                            \
-    } while (0)
+#include "fuzz.h"
 
 enum { N_MASK = (N_VOCAB + 31) / 32 };
 

@@ -9,9 +9,7 @@
 #define SAMPLING_SHARDS
 #include "../../sampling.h"
 #include "../case.h"
-
-#define MUST(condition)                                                                                              \
-    if (!(condition)) (fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition), abort())
+#include "fuzz.h"
 
 enum { FUZZ_LONGEST = 600, FUZZ_ROWS = 2, FUZZ_RANKS = 2 };
 
@@ -44,15 +42,10 @@ static void fuzz_bytes(source *s)
     merge_both_ways(a, b, n);
 }
 
-/* Up to three places of a message get other values: small ones often, for they are counts. */
+/* Up to three places of a message get other values, half of them where its head is. */
 static void change(source *s, unsigned char *bytes, size_t n)
 {
-    for (size_t k = below(s, 4); k > 0; k--) {
-        size_t at = (size_t)below(s, 1 << 16) % (below(s, 2) && n > 256 ? 256 : n), width = (size_t)1 << below(s, 4);
-        uint64_t value = choose(s, (int)width);
-        if (below(s, 2)) at = at / 4 * 4;
-        for (size_t i = 0; i < width && at + i < n; i++) bytes[at + i] = (unsigned char)(value >> 8 * i);
-    }
+    for (size_t k = below(s, 4); k > 0; k--) fuzz_overwrite(s, bytes, n, below(s, 2) && n > 256 ? 256 : n, 4);
 }
 
 static void fuzz_batch(source *s)
@@ -104,7 +97,6 @@ static void fuzz_batch(source *s)
     }
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     source s = source_bytes(data, size);
