@@ -385,6 +385,7 @@ EXPORT(play_grammar) const char *play_grammar(int kind, const char *text)
     if (text) {
         play.grammar = samp_grammar_init(play.grammar_kind, text, grammar_root(), &error);
         play.grammar_text = strdup(text);
+        if (!play.grammar_text) abort();
     }
     put_new();
     put("{\"status\":%d,\"line\":%d,\"column\":%d,\"message\":", error.status, (int)error.line, (int)error.column);

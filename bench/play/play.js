@@ -330,7 +330,7 @@ function refresh() {
     const result = configure();
     tellErrors(result);
     clearTimeout(wait);
-    wait = setTimeout(() => history.replaceState(null, '', `#${toHash()}`), 150);
+    wait = setTimeout(() => history.replaceState(null, '', location.href.split('#')[0] + (toHash() && `#${toHash()}`)), 150);
     if (result.status < 0) return;
     shown = [];
     byId('tokens').replaceChildren();
@@ -367,6 +367,7 @@ function cell(p, before, most) {
 }
 
 function showTrace(trace) {
+    if (!trace.steps.length) return;
     const { steps, tokens } = trace, names = columnNames(steps.length), table = byId('bars');
     byId('row-error').textContent = trace.status < 0 ? `No token: ${trace.message}` : '';
     byId('row-about').textContent = trace.status < 0 ? '' : `${count(trace.n)} tokens, ${count(steps.at(-1).left)} to draw from; this draw: ${pieceText(trace.token)}`;
@@ -470,7 +471,7 @@ function clearStory() {
     story = [];
     told = [];
     streaming = new TextDecoder();
-    byId('story').replaceChildren(make('b', {}, state.text));
+    byId('story').replaceChildren(make('b', {}, state.text), state.grammar.kind ? '\n' : '');
     byId('story-told').textContent = '';
     byId('figures').hidden = byId('replay').disabled = true;
 }
@@ -641,7 +642,7 @@ async function main() {
     initial = newState();
     byId('version').textContent = about.version;
     byId('source').append(make('option', { value: 0 }, 'the story model\u2019s row'),
-        ...Array.from({ length: about.rows }, (_, i) => make('option', { value: i + 1 }, `a row of a larger model, ${i + 1} of ${about.rows} (${count(about.wide)} tokens)`)));
+        ...Array.from({ length: about.rows }, (_, i) => make('option', { value: i + 1 }, `row ${i + 1} of ${about.rows} of a larger model`)));
     byId('grammar-example').append(...Object.keys(EXAMPLES).map((name) => make('option', { value: name }, name)));
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) byId('pace').value = '0';
     listen();

@@ -265,6 +265,15 @@ async function writes(page) {
     check((await page.run(`document.getElementById('story-told').textContent`)).includes('all of them again'), 'the replay');
     check(Number((await page.run(`document.getElementById('speed').textContent`)).replaceAll(',', '')) > 10, 'the speed');
     equal(await storyOf(page, 'the same story'), story, 'the same seed');
+    await type(page, 'pace', '60');
+    await page.run(`document.getElementById('write').click(); new Promise((done) => setTimeout(done, 1000))`);
+    const some = await page.run('told.length');
+    check(some > 5 && some < 75, `${some} tokens in a second, of 60`);
+    await page.run(`document.getElementById('write').click()`);
+    check((await page.run(`document.getElementById('story-told').textContent`)).startsWith('Stopped.'), 'it stops');
+    check(story.startsWith(await page.run(`story.map((span) => span.textContent).join('')`)), 'what was written by then');
+    await type(page, 'pace', '0');
+    await storyOf(page, 'the story to its end');
     await page.run(`story[30].click()`);
     await settled(page);
     equal(await page.run(`document.querySelector('#bars .drawn').dataset.token`), String(await page.run('told[30]')), 'the row of a word, and what it draws');
@@ -291,6 +300,17 @@ async function named(page) {
     equal(nameless.length, 0, 'things without a name');
 }
 
+// The contrast of what is read to what it stands on, as WCAG counts it.
+async function legible(page) {
+    const colours = await page.run(`Object.fromEntries(['text', 'quiet', 'gone', 'mark', 'page', 'card', 'field', 'kept', 'gone-back', 'ours', 'on-accent'].map((name) => [name, getComputedStyle(document.documentElement).getPropertyValue('--' + name).trim()]))`);
+    const light = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16) / 255).map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+    for (const [ink, ...papers] of [['text', 'page', 'card', 'field', 'kept', 'gone-back'], ['quiet', 'page', 'card', 'field'], ['gone', 'card', 'gone-back'], ['mark', 'card'], ['on-accent', 'ours']])
+        for (const paper of papers) {
+            const [a, b] = [light(colours[ink]), light(colours[paper])].sort((x, y) => y - x), contrast = (a + 0.05) / (b + 0.05);
+            check(contrast >= 4.5, `${ink} on ${paper}: a contrast of ${contrast.toFixed(2)}`);
+        }
+}
+
 async function fits(width, dark) {
     const page = await opened({ width, height: 740, dark });
     const everything = `for (const box of document.querySelectorAll('#steps input[type=checkbox]')) if (!box.checked) box.click()`;
@@ -299,6 +319,7 @@ async function fits(width, dark) {
         await settled(page);
         check((await page.run('document.documentElement.scrollWidth')) <= width, `${width} pixels: wider than that`);
     }
+    await legible(page);
     equal(page.complaints.join('\n'), '', 'complaints of the page');
     await page.close();
 }
