@@ -1,6 +1,7 @@
 // browser.mjs - a page in headless Chromium, by the DevTools protocol over a pipe: no package from npm, no port.
 //
-//     const page = await open('file:///...', { width: 1280, height: 900, dark: false });
+//     const page = await open('file:///...');
+//     await page.look({ width: 360, dark: true })
 //     await page.run('document.title')           a value, or what a promise gives; throws what the page throws
 //     await page.key('ArrowDown')                to what has the focus
 //     page.complaints                            what came to its console, and what was thrown
@@ -23,7 +24,7 @@ function start() {
     return { child, gone, profile };
 }
 
-export async function open(url, { width = 1280, height = 900, dark = false, scale = 1, quick = true } = {}) {
+export async function open(url) {
     const { child, gone, profile } = start();
     const calls = new Map(), complaints = [], events = new Map();
     let number = 0, rest = '', session;
@@ -69,6 +70,12 @@ export async function open(url, { width = 1280, height = 900, dark = false, scal
         await call('Input.dispatchKeyEvent', { type: text ? 'keyDown' : 'rawKeyDown', text, ...both });
         await call('Input.dispatchKeyEvent', { type: 'keyUp', ...both });
     }
+    // Its size, and the reader's wishes: nothing that moves.
+    async function look({ width = 1280, height = 900, dark = false, scale = 1 } = {}) {
+        const features = [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }, { name: 'prefers-reduced-motion', value: 'reduce' }];
+        await call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: scale, mobile: width < 600 });
+        await call('Emulation.setEmulatedMedia', { features });
+    }
     const mouse = (type, x, y) => call('Input.dispatchMouseEvent', { type, x, y, button: 'left', buttons: type === 'mouseReleased' ? 0 : 1, clickCount: 1 });
     async function close() {
         await call('Browser.close').catch(() => {});
@@ -82,14 +89,11 @@ export async function open(url, { width = 1280, height = 900, dark = false, scal
         const { targetId } = targetInfos.find((target) => target.type === 'page');
         ({ sessionId: session } = await call('Target.attachToTarget', { targetId, flatten: true }));
         for (const domain of ['Page', 'Runtime', 'Log']) await call(`${domain}.enable`);
-        await call('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: scale, mobile: width < 600 });
-        const features = [{ name: 'prefers-color-scheme', value: dark ? 'dark' : 'light' }];
-        if (quick) features.push({ name: 'prefers-reduced-motion', value: 'reduce' });
-        await call('Emulation.setEmulatedMedia', { features });
+        await look();
         await call('Page.navigate', { url });
     } catch (error) {
         await close();
         throw error;
     }
-    return { call, run, until, key, mouse, close, complaints };
+    return { call, run, until, key, mouse, look, close, complaints };
 }
