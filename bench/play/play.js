@@ -401,7 +401,9 @@ function showPlace() {
     byId('earlier').disabled = place() <= prompted;
     byId('later').disabled = place() >= prompted + told.length;
     byId('place').textContent = state.at > prompted ? `and ${count(state.at - prompted)} tokens of the story` : '';
-    story.forEach((span, i) => span.classList.toggle('here', !state.row && i === state.at - prompted));
+    const here = state.row || state.at === null ? undefined : story[state.at - prompted], box = byId('story');
+    for (const span of story) span.classList.toggle('here', span === here);
+    if (here && (here.offsetTop < box.scrollTop || here.offsetTop + 30 > box.scrollTop + box.clientHeight)) box.scrollTop = here.offsetTop - box.clientHeight / 2;
 }
 
 // Beside each sampler that is on: how many tokens it leaves.
@@ -562,7 +564,7 @@ function useGrammar() {
     stop();
     const result = kind ? giveText(text, (at) => jsonAt(lib.play_grammar(KINDS.indexOf(kind), at))) : jsonAt(lib.play_grammar(0, 0));
     wrong = result.status < 0 ? result : null;
-    byId('grammar').disabled = !kind;
+    byId('grammar').hidden = !kind;
     byId('grammar').setAttribute('aria-invalid', String(Boolean(wrong)));
     byId('grammar-error').textContent = wrong ? `${wrong.line ? `line ${wrong.line}, column ${wrong.column}: ` : ''}${wrong.message}` : '';
     byId('grammar-place').hidden = !wrong?.line;
