@@ -9820,7 +9820,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
    drawn its random numbers by then; they are taken back (sampi_run_llama). */
 
 /* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
-   the way? */
+   the way? An infinite one has none to keep (and what it moves by is NaN, of either sign). */
 static bool sampi_stays_near(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -9828,7 +9828,7 @@ static bool sampi_stays_near(float sum, double m, double w)
     memcpy(&u[0], &sum, 4);
     memcpy(&u[1], &lo, 4);
     memcpy(&u[2], &hi, 4);
-    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
 /* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
