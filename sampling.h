@@ -22368,7 +22368,7 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
 }
 
 /* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
-static SAMPI_HOT float sampi_least(const sampi_shard_row *row)
+static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
     for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
@@ -22388,7 +22388,7 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_par
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
     sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind ? sampi_least(row) : INFINITY) + 0.0f);
+    sampi_wire_put_float(p->fields + 8, (behind ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
