@@ -22213,7 +22213,9 @@ static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
     for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
         if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
         const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
-        if (n == 0 || memchr(text, 0, n)) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
+        bool whole = n > 0;
+        for (size_t k = 0; k < n; k++) whole = whole && text[k];
+        if (!whole) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
         bytes += n + 1;
     }
     const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
