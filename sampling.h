@@ -104,6 +104,8 @@
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
        SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
+       SAMPLING_GUMBEL             samp_init_gumbel: draws by noise that belongs to tokens (define it wherever you
+                                   include the file)
        SAMPLING_PEERS              samp_settings_from: requests to OpenAI's servers, vLLM, transformers, llama-server
                                    and Ollama, as settings (define it wherever you include the file)
        SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
@@ -862,6 +864,23 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
 
+#ifdef SAMPLING_GUMBEL
+#define SAMPLING_GUMBEL_DECLARED
+/* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
+   E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
+   Gumbel-max trick: the token with the largest logit + Gumbel noise.
+     Couples  one seed gives chains with similar distributions the same token, mostly: a draft's and the model's, two
+              temperatures, two versions of a model. A truncation that keeps the winner changes nothing, whatever else
+              it removes.
+     Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
+              in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
+     Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
+     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.   GPU  it is the host's.
+     Cost     some 20 ns a token that is left: put a truncation before it.
+     Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
+SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
+#endif
+
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
 
 /* Sampling as a tensor library's operator: described once, run on many rows, in the caller's memory. It keeps no state,
@@ -1366,6 +1385,10 @@ SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const c
 #if defined(SAMPLING_SHARDS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_SHARDS_DECLARED) &&                  \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_SHARDS before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) &&                  \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_GUMBEL before the first #include of this file, wherever it is included"
 #endif
 #if defined(SAMPLING_PEERS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_PEERS_DECLARED) && !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_PEERS before the first #include of this file, wherever it is included"
@@ -3771,6 +3794,14 @@ typedef struct sampi_record sampi_record; /* >>rollback */
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
               same in llama.cpp's arithmetic */
 /* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_KINDS_IF_ASKED(X) \
+    X(GUMBEL, "gumbel", 6, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
+      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
+#else
+#define SAMPI_KINDS_IF_ASKED(X)
+#endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
@@ -3835,6 +3866,7 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
+    SAMPI_KINDS_IF_ASKED(X) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
@@ -5439,6 +5471,61 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* ---- gumbel ---- */
+#ifdef SAMPLING_GUMBEL_DECLARED
+
+/* A race under way: who leads, and the time that is to be beaten. */
+typedef struct sampi_race {
+    uint64_t seed, position;
+    uint32_t stream;
+    float max, logit; /* of all, of who leads */
+    samp_token id;
+    double time;
+    size_t index;
+} sampi_race;
+
+static sampi_race sampi_race_of(const sampi_sampler *s, float max)
+{
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+
+/* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
+   exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
+   runs does not matter. */
+static void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
+{
+    uint64_t r[2];
+    double most = (double)sampi_envelope(race->max, logit) * 16384.0;
+    if (!(most > 0.0)) return;
+    sampi_random_bits(race->seed, race->position, race->stream, (uint32_t)id, r);
+    double u = (double)(r[0] >> 12 << 1 | 1) * (1.0 / 9007199254740992.0);
+    if ((1.0 - u) * (1.0 - 1.0 / 1099511627776.0) > race->time * most) return;
+    double w = (double)sampi_weight(race->max, logit);
+    if (!(w > 0.0)) return;
+    double time = -sampi_ln(u) / w;
+    bool first = logit > race->logit || (logit == race->logit && id < race->id);
+    if (time > race->time || (time == race->time && !first)) return;
+    race->time = time;
+    race->logit = logit;
+    race->id = id;
+    race->index = index;
+}
+
+static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (s->draft) return sampi_dist_apply(s, cur);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_race race = sampi_race_of(s, sums.max);
+    for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);
+    cur->selected = (int64_t)race.index;
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+#endif /* SAMPLING_GUMBEL_DECLARED */
+
 /* ---- mirostat (Basu et al. 2020) ----
    It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
    Version 1 keeps as many tokens as a Zipf law with the row's exponent needs for mu, version 2 those whose surprise
@@ -6512,6 +6599,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
     t.seed = seed;
     return sampi_init(&t);
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GUMBEL);
+    t.seed = seed;
+    return sampi_init(&t);
+}
+#endif
 
 /* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
    on ids. */
@@ -9705,6 +9801,22 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     row->token = best.id[i];
     return SAMP_OK;
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* All that is left runs: of an array's view, under the ids that the array has. */
+static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row rest = *row;
+    sampi_race race = sampi_race_of(s, sampi_row_max(row));
+    sampi_compact(&rest);
+    for (size_t i = 0; i < rest.n; i++) {
+        samp_token id = rest.id[i];
+        sampi_race_run(&race, rest.x[i], row->array ? row->array->data[id].id : id, i);
+    }
+    row->token = rest.id[race.index];
+    return SAMP_OK;
+}
+#endif
 
 /* Sums of q for each tile; returns their sum. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
@@ -24123,6 +24235,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SOFTMAX: return 0;
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL:
+#endif
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;

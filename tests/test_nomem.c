@@ -13,6 +13,7 @@
 #define SAMPLING_KV
 #define SAMPLING_LLAMA
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
 #define SAMPLING_SHARDS
 #define SAMPLING_IMPLEMENTATION
@@ -757,6 +758,7 @@ typedef enum promise {
     X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \
+    X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9)))                                                \
     X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat()))                                                  \
     X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2()))                                            \
     X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p()))                                              \
