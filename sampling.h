@@ -1319,7 +1319,7 @@ SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 
 #ifdef SAMPLING_PEERS
 #define SAMPLING_PEERS_DECLARED
-/* ---- 9. settings as other programs have them (SAMPLING_PEERS) -------------------------------------------------- */
+/* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
 
 /* Whose requests samp_settings_from reads. */
 typedef enum samp_peer {
@@ -3833,6 +3833,20 @@ typedef struct sampi_row sampi_row;       /* >>fast */
 typedef struct sampi_io sampi_io;         /* >>state */
 typedef struct sampi_record sampi_record; /* >>rollback */
 
+/* A kind that is there only where it is asked for: its row in the table below, and its label in switches. */
+/* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GUMBEL_KINDS(X) \
+    X(GUMBEL, "gumbel", 6, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
+      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
+#define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
+#else
+#define SAMPI_GUMBEL_KINDS(X)
+#define SAMPI_CASE_GUMBEL
+#endif
+/* clang-format on */
+
 /* ---- the table of samplers ----
 
    One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
@@ -3851,14 +3865,6 @@ typedef struct sampi_record sampi_record; /* >>rollback */
      fast     the same on a row of logits (>>fast), or NULL: the row becomes an array and goes on step by step; then the
               same in llama.cpp's arithmetic */
 /* clang-format off */
-#ifdef SAMPLING_GUMBEL_DECLARED
-#define SAMPI_KINDS_IF_ASKED(X) \
-    X(GUMBEL, "gumbel", 6, 0, "", \
-      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
-      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
-#else
-#define SAMPI_KINDS_IF_ASKED(X)
-#endif
 #define SAMPI_KINDS(X) \
     X(LOGIT_BIAS, "logit-bias", 0, 0, "", \
       SAMPI_KEEPS_P | SAMPI_PATCHES, s->u.bias.n == 0, &SAMPI_LOGIT_BIAS_HOOKS, \
@@ -3923,7 +3929,7 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
-    SAMPI_KINDS_IF_ASKED(X) \
+    SAMPI_GUMBEL_KINDS(X) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
@@ -23281,7 +23287,7 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
 }
 
 /* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
-static SAMPI_HOT float sampi_least(const sampi_shard_row *row)
+static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
     for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
@@ -23301,7 +23307,7 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_par
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
     sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind ? sampi_least(row) : INFINITY) + 0.0f);
+    sampi_wire_put_float(p->fields + 8, (behind ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);
@@ -24274,10 +24280,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SOFTMAX: return 0;
-#ifdef SAMPLING_GUMBEL_DECLARED
-        case SAMPI_GUMBEL:
-#endif
-        case SAMPI_CHAIN:
+        case SAMPI_CHAIN: SAMPI_CASE_GUMBEL
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }
