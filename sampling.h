@@ -1335,8 +1335,7 @@ typedef struct samp_request {
     samp_text_error error; /* SAMP_OK, or what is wrong, and where in the text */
     char field[64];        /* the field that it is about, "top_k" or "options.top_k"; "": none */
     bool seeded;           /* it has a seed of its own; if not, the settings keep theirs */
-    bool with_prompt; /* what is accepted of a text: true: its prompt too (penalties and dry look at it); false: only
-                              what is generated, since the penalties that the request has look at nothing else */
+    bool with_prompt;      /* accept the prompt too: penalties and dry look at it. false: they must not see it */
 } samp_request;
 
 /* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
@@ -22148,7 +22147,7 @@ static const sampi_peer_field SAMPI_OLLAMA[] = {
     "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
     "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
     "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
-    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;generation_kwargs;_commit_hash;" \
+    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
     "_from_model_config;_original_object_hash;transformers_version"
 #define SAMPI_SKIPPED_LLAMA_SERVER \
     SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
@@ -22465,10 +22464,9 @@ static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, con
 static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
 {
     int32_t type = sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, "type", 4));
-    size_t n;
     if (type < 0) return sampi_ask_neutral(ask, node, "");
-    return sampi_ask_node(ask, type)->kind == SAMPI_JSON_STRING &&
-           !strncmp(sampi_ask_text(ask, sampi_ask_node(ask, type)->text, &n), "text", 4) && n == 4;
+    const sampi_json_node *v = sampi_ask_node(ask, type);
+    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
 }
 
 static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
@@ -22508,19 +22506,27 @@ static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size
     return false;
 }
 
-/* A member of the request, or of its options: its name goes to *out, cut where it must. */
-static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
+/* The name [n] of a field goes to *out, "options." before it if it stands there; returns its length, or 0 if it had to
+   be cut. */
+static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
 {
     char *path = ask->out->field;
-    size_t n, n_path = inside ? 8 : 0, room = sizeof ask->out->field - 1 - n_path;
-    const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n);
-    memcpy(path, "options.", n_path);
-    memcpy(path + n_path, name, n < room ? n : room);
-    n_path += n < room ? n : room;
-    path[n_path] = 0;
-    for (const char *const *mine = ask->handled; mine && *mine && n < room; mine++)
+    size_t before = inside ? 8 : 0, room = sizeof ask->out->field - 1 - before, taken = n < room ? n : room;
+    memcpy(path, "options.", before);
+    memcpy(path + before, name, taken);
+    path[before + taken] = 0;
+    return taken < n ? 0 : before + n;
+}
+
+/* A member of the request, or of its options. */
+static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
+{
+    size_t n;
+    const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
+    size_t n_path = sampi_ask_name(ask, name, n, inside);
+    for (const char *const *mine = ask->handled; mine && *mine && n_path; mine++)
         if (strlen(*mine) == n_path && !memcmp(*mine, path, n_path)) return SAMP_OK;
-    if (n < room && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
         if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
@@ -22546,15 +22552,16 @@ static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside
 static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
 {
     const char *name = param;
+    bool inside = false;
     int32_t at = -1;
     for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
         if (!f->name || !f->param || strcmp(f->param, param)) continue;
         name = f->name;
-        at = f->how & SAMPI_PEER_INSIDE ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
+        inside = f->how & SAMPI_PEER_INSIDE;
+        at = inside ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
         at = sampi_json_member(ask->doc, at, sampi_json_find(ask->doc, name, strlen(name)));
     }
-    memset(ask->out->field, 0, sizeof ask->out->field);
-    memcpy(ask->out->field, name, strlen(name));
+    sampi_ask_name(ask, name, strlen(name), inside);
     return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
 }
 

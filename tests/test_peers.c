@@ -309,7 +309,7 @@ static const refused_case refused[] = {
       27 },
     { SAMP_PEER_LLAMA_SERVER, "{\"dry_multiplier\":0.5}", SAMP_E_NULL, "vocab", 1 },
     { SAMP_PEER_LLAMA_SERVER, "{\"temperature\":1e30}", SAMP_E_RANGE, "temperature", 16 },
-    { SAMP_PEER_OLLAMA, "{\"options\":{\"temperature\":1e30}}", SAMP_E_RANGE, "temperature", 27 },
+    { SAMP_PEER_OLLAMA, "{\"options\":{\"temperature\":1e30}}", SAMP_E_RANGE, "options.temperature", 27 },
     { SAMP_PEER_OLLAMA, "{\"options\":{\"repeat_penalty\":0}}", SAMP_E_RANGE, "options.repeat_penalty", 30 },
     { (samp_peer)5, "{}", SAMP_E_RANGE, "", 0 },
     { (samp_peer)-1, "{}", SAMP_E_RANGE, "", 0 },
