@@ -20,7 +20,9 @@
        samp_rollback               take the last tokens back, as if they had never been drawn
        samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: its settings, what is wrong with them, make, change, free it
-       samp_settings_set           the same settings by name and text, for bindings and command lines
+       samp_settings_set, samp_settings_from
+                                   the same settings by name and text, for bindings and command lines; those of a
+                                   request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
                                    a chain put together by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_describe, samp_perf
