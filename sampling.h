@@ -1342,7 +1342,8 @@ typedef struct samp_request {
 
 /* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
      of samplers, and what they mean there. Into settings, since a request has lists, which somebody must own.
-     in       json: one object, as that program takes it; null is as good as absent. Ends with 0.
+     in       json: one object, as that program takes it; null is as good as absent. Ends with 0. What a server has for
+              defaults beside the program's (command line, Modelfile, generation_config.json) must stand in it.
               handled: names of fields that the caller sees to, the last followed by NULL; they are not looked at. NULL:
               none
      in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, for no request has them: set them before. n_vocab is
@@ -22227,14 +22228,13 @@ static SAMPI_COLD int sampi_ask_float(const sampi_ask *ask, int32_t node, float 
     return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NUMBER ? sampi_read_float(&text, x) : SAMP_E_FORMAT;
 }
 
-/* A whole number at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
-static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, int64_t *x)
+/* A whole number up to `most` at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
+static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most, int64_t *x)
 {
     const char *end = text + n;
     uint64_t size = 0;
     bool negative = n && sampi_read_sign(&text);
-    int status = text < end ? sampi_read_digits(&text, negative ? (uint64_t)INT64_MAX : UINT64_MAX, &size)
-                            : SAMP_E_FORMAT;
+    int status = text < end ? sampi_read_digits(&text, negative ? INT64_MAX : most, &size) : SAMP_E_FORMAT;
     if (text < end && *text == '.')
         for (text++; text < end && *text == '0'; text++) {
         }
@@ -22243,11 +22243,11 @@ static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, int64_t *x)
     return status;
 }
 
-static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, int64_t *x)
+static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, uint64_t most, int64_t *x)
 {
     const sampi_json_node *v = sampi_ask_node(ask, node);
     if (v->kind != SAMPI_JSON_NUMBER) return SAMP_E_FORMAT;
-    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, x);
+    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, most, x);
 }
 
 /* The end of a row's range that a number is moved to, if it is outside; or a status. */
@@ -22269,7 +22269,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
     bool whole = field->type != SAMPI_FLOAT;
     int64_t n = 0;
     float read = 0.0f;
-    int status = whole ? sampi_ask_whole(ask, node, &n) : sampi_ask_float(ask, node, &read);
+    int status = whole ? sampi_ask_whole(ask, node, INT32_MAX, &n) : sampi_ask_float(ask, node, &read);
     double x = whole ? (double)n : (double)read;
     if (!status) status = sampi_ask_range(f, &usual, &x);
     if (status) return sampi_ask_bad(ask, node, status);
@@ -22288,7 +22288,7 @@ static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi
 static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
 {
     int64_t x = 0;
-    int status = sampi_ask_whole(ask, node, &x);
+    int status = sampi_ask_whole(ask, node, UINT64_MAX, &x);
     if (status) return sampi_ask_bad(ask, node, status);
     if (f->how & SAMPI_PEER_32_BITS) x = (uint32_t)x == UINT32_MAX ? -1 : (int64_t)(uint32_t)x;
     ask->out->seeded = x != -1 || f->lo != -1.0;
@@ -22309,9 +22309,9 @@ static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_fie
     if (n >= sizeof digits) return f->how & SAMPI_PEER_PAIRS ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
     if (n) memcpy(digits, text, n);
     digits[n] = 0;
-    status = name < 0 ? sampi_ask_whole(ask, node, &x) : sampi_ask_digits(digits, n, &x);
+    status = name < 0 ? sampi_ask_whole(ask, node, INT32_MAX, &x) : sampi_ask_digits(digits, n, INT32_MAX, &x);
     if (status == SAMP_E_FORMAT && (f->how & SAMPI_PEER_PAIRS)) return SAMP_E_UNSUPPORTED;
-    if (!status && (x < 0 || x > INT32_MAX)) status = SAMP_E_RANGE;
+    if (!status && x < 0) status = SAMP_E_RANGE;
     *token = (samp_token)x;
     return status;
 }

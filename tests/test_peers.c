@@ -296,6 +296,8 @@ static const refused_case refused[] = {
     { SAMP_PEER_VLLM, "{\"top_p\":0}", SAMP_E_RANGE, "top_p", 10 },
     { SAMP_PEER_VLLM, "{\"top_k\":-2}", SAMP_E_RANGE, "top_k", 10 },
     { SAMP_PEER_VLLM, "{\"top_k\":2147483648}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_VLLM, "{\"top_k\":18446744073709551615}", SAMP_E_RANGE, "top_k", 10 },
+    { SAMP_PEER_LLAMA_SERVER, "{\"logit_bias\":[[18446744073709551615,1]]}", SAMP_E_RANGE, "logit_bias", 16 },
     { SAMP_PEER_VLLM, "{\"repetition_penalty\":0}", SAMP_E_RANGE, "repetition_penalty", 23 },
     { SAMP_PEER_VLLM, "{\"presence_penalty\":-2.5}", SAMP_E_RANGE, "presence_penalty", 21 },
     { SAMP_PEER_TRANSFORMERS, "{\"do_sample\":true,\"temperature\":0}", SAMP_E_RANGE, "temperature", 33 },
