@@ -56,7 +56,7 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                        remove tokens        >>truncation
+            p_less, epsilon, eta, xtc, infill  remove tokens        >>truncation
          -> temp, temp_ext                     scale logits         >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p            select one token     >>selection
@@ -132,7 +132,7 @@
         error below 1e-12). Sums of weights are exact in 64 bits. The probability of a token is w / sum. About 28 nats
         below the maximum w is 0, and such a token is not drawn.
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
-        ascending), everywhere.
+        ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
         Proposals go by ascending id, whatever order the array is in.
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
@@ -293,11 +293,14 @@ struct samp_vocab {
 /* All settings of a usual chain. Start from samp_default_params(): a zeroed struct is not a valid one. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
-    size_t min_keep;                   /* 0; top_p, min_p, typical, xtc, tail_free keep at least that many */
+    size_t min_keep;                   /* 0; what cuts by p (all but top_k, top_n_sigma) keeps at least that many */
     int32_t top_k;                     /* 40; <= 0 = off */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
+    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
+    float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float typ_p;                       /* 1 in (0, 1]; 1 = off */
     float tfs_z;                       /* 1 in (0, 1]; 1 = off */
     float top_n_sigma;                 /* -1; <= 0 = off */
@@ -506,11 +509,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
-              behind min_p if they are on).
-              An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
-              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
+              p_less, epsilon_cutoff, eta_cutoff behind min_p if they are on).
+              An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters: e
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
+              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature. "" is an empty
+              order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -786,6 +790,22 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
      MT19937  llama.cpp has none: float probabilities in order, a prefix (as koboldcpp).
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
+
+/* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
+     Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
+     MT19937  llama.cpp has none: the same cut. So for the next two.
+     Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
+   samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
+     Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
+   samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
+   likely.
+     Cut      l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D), D the mean of max - l, so that H = ln Z + D.
+     Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
+     Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
 
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
    likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
@@ -1255,7 +1275,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -3789,7 +3809,16 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
+      sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
+    X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
@@ -4010,7 +4039,7 @@ struct sampi_sampler {
         struct {
             float p;
             size_t min_keep;
-        } cut; /* top_p, min_p, typical, tail_free (p = z) */
+        } cut; /* all that cut by p; of tail_free p = z */
         struct {
             float p, t;
             size_t min_keep;
@@ -4137,6 +4166,12 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
     SAMPI_FIELD(TOP_A, FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
     SAMPI_MIN_KEEP(TOP_A, cut.min_keep),
+    SAMPI_FIELD(P_LESS, FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(P_LESS, cut.min_keep),
+    SAMPI_FIELD(EPSILON, FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(EPSILON, cut.min_keep),
+    SAMPI_FIELD(ETA, FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(ETA, cut.min_keep),
     SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(XTC, xtc.min_keep),
@@ -5075,20 +5110,48 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- top_a ---- */
+/* ---- top_a, p_less, epsilon, eta ----
+   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
 
-/* The smallest logit that top_a keeps: p >= a p_max^2 with p_max = 1 / Z is l >= max + ln a - ln Z. z in units of
-   2^-40; the fast path calls it with both ends of an estimate, hence the double. */
-static double sampi_top_a_floor(double ln_a, float max, double z)
+/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
+   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
+static double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
 {
-    return (double)max + (ln_a - sampi_ln(z / (double)SAMPI_ONE));
+    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
+    if (kind == SAMPI_ETA && ln_p * 0.5 - more / z < down) down = ln_p * 0.5 - more / z;
+    return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-static SAMPI_COLD int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
+/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+static uint64_t sampi_squares(const uint64_t *w, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (w[i] >> 20) * (w[i] >> 20);
+    return sum;
+}
+
+/* What the threshold needs beside z. */
+static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+{
+    uint64_t w[SAMPI_TILE + 16], squares = 0;
+    float x[SAMPI_TILE];
+    if (kind != SAMPI_P_LESS) return sums->s;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->weights(x, n, sums->max, w);
+        squares += sampi_squares(w, n);
+    }
+    return squares;
+}
+
+static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), sums.max, (double)sums.z);
+    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
@@ -6441,6 +6504,18 @@ SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
 
 /* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
@@ -9189,22 +9264,48 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. A compact row's Z is exact.
-   */
-static int sampi_fast_top_a(sampi_row *row, sampi_sampler *s)
+/* ---- top_a, p_less, epsilon, eta ---- */
+
+/* The sum of squares, exactly. Weights that have any lie within 20 octaves, 14 nats, of the maximum. */
+static SAMPI_COLD uint64_t sampi_row_squares(const sampi_row *row, float max)
 {
-    double ln_a = sampi_ln(s->u.cut.p);
+    sampi_row head = *row;
+    uint64_t w[SAMPI_TILE + 16], sum = 0;
+    sampi_pieces it;
+    if (!sampi_is_compact(row)) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)max - 14.0)));
+    sampi_start(&it, &head);
+    for (size_t at = 0, n; at < head.n; at += n) {
+        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
+        head.k->weights(sampi_logits_at(&it, at, n), n, max, w);
+        sum += sampi_squares(w, n);
+    }
+    return sum;
+}
+
+/* An end of what the floor can be. It rises with z and falls as distances grow, but in top_a and p_less. */
+static double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, uint64_t squares, bool high)
+{
+    double more = squares ? (double)squares : high ? range->s_lo : range->s_hi;
+    bool falls = s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high != falls ? range->z_hi : range->z_lo,
+                            more);
+}
+
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
+{
     sampi_range range;
     int status = sampi_range_of(row, &range);
     if (status) return status;
+    uint64_t squares = s->kind == SAMPI_P_LESS ? sampi_row_squares(row, range.max) : 0;
     if (sampi_is_compact(row)) {
-        sampi_keep_from(row, sampi_float_up(sampi_top_a_floor(ln_a, range.max, range.z_lo)), sampi_min_keep(s));
+        sampi_keep_from(row, sampi_float_up(sampi_floor_end(s, &range, squares, true)), sampi_min_keep(s));
         return SAMP_OK;
     }
     sampi_row before = *row;
-    while (!sampi_keep_between(row, sampi_top_a_floor(ln_a, range.max, range.z_hi),
-                               sampi_top_a_floor(ln_a, range.max, range.z_lo)))
-        range = sampi_exact(row, range.max, false);
+    while (!sampi_keep_between(row, sampi_floor_end(s, &range, squares, false),
+                               sampi_floor_end(s, &range, squares, true)))
+        range = sampi_exact(row, range.max, true);
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
 }
@@ -11347,7 +11448,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), mu = s->now.mu;
     size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;  /* it may sort, */
+    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
+    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
     if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
     if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
@@ -23125,11 +23227,12 @@ static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
-static int sampi_shard_top_a(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                               const sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), row->max, (double)row->sums.z);
+    double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
@@ -23321,7 +23424,7 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i])) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS) return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -23344,7 +23447,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
         case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
         case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
-        case SAMPI_TOP_A: return sampi_shard_top_a(shard, row, member, n, s);
+        case SAMPI_TOP_A:
+        case SAMPI_EPSILON:
+        case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
         case SAMPI_XTC: return sampi_shard_xtc(row, s);
         case SAMPI_INFILL:
             if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
@@ -23361,6 +23466,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SOFTMAX: return 0;
+        case SAMPI_P_LESS:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;

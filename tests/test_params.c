@@ -91,6 +91,9 @@ static void test_defaults(void **state)
     assert_same(p.top_p, 0.95f);
     assert_same(p.min_p, 0.05f);
     assert_same(p.top_a, 0.0f);
+    assert_same(p.p_less, 0.0f);
+    assert_same(p.epsilon_cutoff, 0.0f);
+    assert_same(p.eta_cutoff, 0.0f);
     assert_same(p.typ_p, 1.0f);
     assert_same(p.tfs_z, 1.0f);
     assert_same(p.top_n_sigma, -1.0f);
@@ -209,6 +212,21 @@ static void test_bad_fields(void **state)
     bad(top_a, NAN, SAMP_E_NAN);
     good(top_a, 0.0f);
     good(top_a, 1.0f);
+    bad(p_less, -1e-45f, SAMP_E_RANGE);
+    bad(p_less, ABOVE_1, SAMP_E_RANGE);
+    bad(p_less, NAN, SAMP_E_NAN);
+    good(p_less, 0.0f);
+    good(p_less, 1.0f);
+    bad(epsilon_cutoff, -1e-45f, SAMP_E_RANGE);
+    bad(epsilon_cutoff, ABOVE_1, SAMP_E_RANGE);
+    bad(epsilon_cutoff, NAN, SAMP_E_NAN);
+    good(epsilon_cutoff, 0.0f);
+    good(epsilon_cutoff, 1.0f);
+    bad(eta_cutoff, -1e-45f, SAMP_E_RANGE);
+    bad(eta_cutoff, ABOVE_1, SAMP_E_RANGE);
+    bad(eta_cutoff, NAN, SAMP_E_NAN);
+    good(eta_cutoff, 0.0f);
+    good(eta_cutoff, 1.0f);
     bad(typ_p, 0.0f, SAMP_E_RANGE);
     bad(typ_p, ABOVE_1, SAMP_E_RANGE);
     bad(typ_p, NAN, SAMP_E_NAN);
@@ -401,6 +419,9 @@ static void test_order(void **state)
     ordered("f", "logit-bias tail-free dist");
     ordered("top_a", "logit-bias top-a dist");
     ordered("a", "logit-bias top-a dist");
+    ordered("p_less;epsilon_cutoff;eta_cutoff", "logit-bias p-less epsilon eta dist");
+    ordered("eta;p-less;epsilon", "logit-bias eta p-less epsilon dist");
+    ordered("lch", "logit-bias p-less epsilon eta dist");
     ordered("top-a;top_k", "logit-bias top-a top-k dist");
     ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
     ordered("mtp", "logit-bias min-p temp-ext top-p dist");
@@ -418,12 +439,18 @@ static void test_default_order_of_what_is_on(void **state)
     samp_params p = samp_default_params();
     p.tfs_z = 0.9f;
     p.top_a = 0.1f;
+    p.p_less = 1.0f;
+    p.epsilon_cutoff = 3e-4f;
+    p.eta_cutoff = 2e-3f;
     int status;
     samp_sampler *chain = samp_chain_from_params(&p, &status);
     assert_ok(status);
     assert_text(samp_name(samp_chain_get(chain, 5)), "tail-free");
     assert_text(samp_name(samp_chain_get(chain, 9)), "top-a");
-    assert_int_equal(samp_chain_n(chain), 13);
+    assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
+    assert_text(samp_name(samp_chain_get(chain, 11)), "epsilon");
+    assert_text(samp_name(samp_chain_get(chain, 12)), "eta");
+    assert_int_equal(samp_chain_n(chain), 16);
     samp_free(chain);
 }
 
