@@ -9285,29 +9285,32 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
 
 /* ---- top_a, p_less, epsilon, eta ---- */
 
-/* The sum of squares, exactly. Weights that have any lie within 20 octaves, 14 nats, of the maximum. */
-static SAMPI_COLD uint64_t sampi_row_squares(const sampi_row *row, float max)
+/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
+   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
     sampi_row head = *row;
     uint64_t w[SAMPI_TILE + 16], sum = 0;
     sampi_pieces it;
-    if (!sampi_is_compact(row)) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)max - 14.0)));
+    if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
+    bool is_part = !range->is_exact && sampi_is_compact(&head);
+    head.floor = -FLT_MAX;
     sampi_start(&it, &head);
     for (size_t at = 0, n; at < head.n; at += n) {
         n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
-        head.k->weights(sampi_logits_at(&it, at, n), n, max, w);
+        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w);
         sum += sampi_squares(w, n);
     }
-    return sum;
+    range->s_lo = (double)sum;
+    range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
 }
 
-/* An end of what the floor can be. It rises with z and falls as distances grow, but in top_a and p_less. */
-static double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, uint64_t squares, bool high)
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
+static double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
 {
-    double more = squares ? (double)squares : high ? range->s_lo : range->s_hi;
-    bool falls = s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS;
-    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high != falls ? range->z_hi : range->z_lo,
-                            more);
+    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+                            high ? range->s_lo : range->s_hi);
 }
 
 /* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
@@ -9316,15 +9319,17 @@ static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
     sampi_range range;
     int status = sampi_range_of(row, &range);
     if (status) return status;
-    uint64_t squares = s->kind == SAMPI_P_LESS ? sampi_row_squares(row, range.max) : 0;
-    if (sampi_is_compact(row)) {
-        sampi_keep_from(row, sampi_float_up(sampi_floor_end(s, &range, squares, true)), sampi_min_keep(s));
-        return SAMP_OK;
-    }
     sampi_row before = *row;
-    while (!sampi_keep_between(row, sampi_floor_end(s, &range, squares, false),
-                               sampi_floor_end(s, &range, squares, true)))
+    for (;;) {
+        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, true);
+        if (sampi_is_compact(row)) {
+            sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
+            return SAMP_OK;
+        }
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
         range = sampi_exact(row, range.max, true);
+    }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
 }

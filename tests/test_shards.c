@@ -275,7 +275,7 @@ static samp_sampler *possible_chain(source *s, size_t n)
         samp_free(chain);
         return NULL;
     }
-    while (has_custom(chain)) {
+    while (has_foreign(chain)) {
         samp_free(chain);
         chain = make_chain(s, n);
     }
