@@ -57,7 +57,7 @@
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
             p_less, epsilon, eta, xtc, infill  remove tokens        >>truncation
-         -> temp, temp_ext                     scale logits         >>temperature
+         -> temp, temp_ext, smoothing          scale logits         >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p            select one token     >>selection
          -> token id                           of which every sampler is told
@@ -309,6 +309,8 @@ typedef struct samp_params {
     float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
     float dynatemp_range;              /* 0 in [0, 2^20]; 0 = off */
     float dynatemp_exponent;           /* 1 in [0, 1000] */
+    float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
+    float smoothing_curve;             /* 1 in [1, 10] */
     int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
     float penalty_repeat;              /* 1, > 0; 1 = off */
     float penalty_freq;                /* 0; 0 = off */
@@ -510,11 +512,11 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
               "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
-              p_less, epsilon_cutoff, eta_cutoff behind min_p if they are on).
+              p_less, epsilon_cutoff, eta_cutoff behind min_p, smoothing_factor at the end if they are on).
               An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters: e
               penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
-              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature. "" is an empty
-              order: no truncation, no temperature.
+              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature, q
+              smoothing_factor. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -838,6 +840,14 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Range    delta in [0, 2^20], 0: samp_init_temp(t); t as there; exponent in [0, 1000]. One token: nothing happens.
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
+
+/* samp_init_smoothing -- bend the logits: with d = max - l, and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+   What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
+     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
+     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
+     MT19937  llama.cpp has none: the same.   Cost  a pass over the whole row that no kernel makes: behind a truncation
+              it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
+SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
@@ -1275,7 +1285,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -3857,6 +3867,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
+    X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
+      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
@@ -4080,6 +4093,9 @@ struct sampi_sampler {
             float t, delta, exponent;
         } temp;
         struct {
+            float factor, curve;
+        } smoothing;
+        struct {
             float tau, eta;
             int32_t n_vocab, m;
         } mirostat;
@@ -4208,6 +4224,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
 
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
@@ -5141,7 +5160,7 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
 
 /* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
    squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
-static double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
 {
     double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
     if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
@@ -5298,6 +5317,29 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
         t = sampi_temp_of(s, &sums);
     }
     sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* ---- smoothing ---- */
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
+   product rounded before it meets a sum. */
+static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
+{
+    double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
+    for (char *at = (char *)l; n > 0; n--, at += stride) {
+        float *x = (float *)(void *)at;
+        if (sampi_masked(*x)) continue;
+        double d = (double)max - (double)*x;
+        double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
+        *x = sampi_finite((float)((double)max - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+    }
+}
+
+static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, &cur->data->logit, sizeof *cur->data, cur->size);
+    sampi_recheck_order(cur);
     return SAMP_OK;
 }
 
@@ -6553,6 +6595,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
     t.u.temp.t = temp;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
     return sampi_init(&t);
 }
 
@@ -9221,6 +9271,14 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
+/* Each logit changes: a dense row becomes its own. */
+static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
+{
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    sampi_smooth(s, row->top, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
+    return sampi_scan(row);
+}
+
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
@@ -9306,7 +9364,7 @@ static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *ra
 }
 
 /* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
-static double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
 {
     if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
     return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
@@ -11406,6 +11464,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
         case SAMPI_ADAPTIVE_P: return !view->sorts;
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
         default: return true;
     }
 }
@@ -23429,7 +23488,8 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS || member[i]->kind == SAMPI_SMOOTHING)
+            return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -23472,6 +23532,7 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
         case SAMPI_SOFTMAX: return 0;
         case SAMPI_P_LESS:
+        case SAMPI_SMOOTHING:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;

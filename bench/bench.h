@@ -250,6 +250,7 @@ typedef enum stage_kind {
     XTC,           /* x probability, y threshold */
     TEMP,          /* x t */
     TEMP_EXT,      /* x t, y range, z exponent */
+    SMOOTHING,     /* x factor, y curve */
     SOFTMAX,
     CUSTOM, /* a user's sampler that does nothing: what it costs to have one */
     GREEDY,
@@ -297,6 +298,7 @@ static const bench_case bench_cases[] = {
     { "epsilon",     { { .kind = EPSILON, .x = 9e-4f }, { .kind = DIST } }, 0, 0 },
     { "eta",         { { .kind = ETA, .x = 2e-3f }, { .kind = DIST } }, 0, 0 },
     { "temp_ext",    { { .kind = TEMP_EXT, .x = 0.8f, .y = 0.3f, .z = 1.0f }, { .kind = DIST } }, 0, 0 },
+    { "smoothing",   { { .kind = TOP_K, .k = 40 }, { .kind = SMOOTHING, .x = 0.3f, .y = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "mirostat",    { { .kind = MIROSTAT, .x = 5.0f, .y = 0.1f, .k = 100 } }, 0, 0 },
     { "penalties",   { { .kind = PENALTIES, .x = 1.1f, .y = 0.1f, .z = 0.1f, .k = 64 }, { .kind = DIST } },
                      64, 0 },
@@ -404,6 +406,7 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case XTC: return samp_init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return samp_init_temp(g->x);
         case TEMP_EXT: return samp_init_temp_ext(g->x, g->y, g->z);
+        case SMOOTHING: return samp_init_smoothing(g->x, g->y);
         case SOFTMAX: return samp_init_softmax();
         case CUSTOM: return samp_init_custom(&nothing, NULL);
         case GREEDY: return samp_init_greedy();

@@ -85,6 +85,8 @@ static const option options[] = {
     {{"--temp"},               REAL, PARAM(temp),               "temperature; 0 = always the likeliest"},
     {{"--dynatemp-range"},     REAL, PARAM(dynatemp_range),     "its swing with the entropy; 0 = off"},
     {{"--dynatemp-exp"},       REAL, PARAM(dynatemp_exponent),  "how the swing follows the entropy"},
+    {{"--smoothing-factor"},   REAL, PARAM(smoothing_factor),   "bend the logits by their distance squared; 0 = off"},
+    {{"--smoothing-curve"},    REAL, PARAM(smoothing_curve),    "above 1 steeper"},
     {{"--top-k"},              NUMBER, PARAM(top_k),              "keep the N likeliest; 0 = off"},
     {{"--top-p"},              REAL, PARAM(top_p),              "keep the likeliest, X together; 1 = off"},
     {{"--min-p"},              REAL, PARAM(min_p),              "keep p >= X times the best; 0 = off"},

@@ -540,6 +540,12 @@ static samp_sampler *make_xtc(source *s, size_t n)
     return samp_init_xtc(p, t, min_keep, choose(s, 2));
 }
 
+static samp_sampler *make_smoothing(source *s)
+{
+    float factor = PICK(s, 0.3f, 0.1f, 1.0f, 4.0f, 0.0f, 1000.0f, 1e-30f);
+    return samp_init_smoothing(factor, PICK(s, 1.0f, 1.5f, 2.0f, 3.0f, 10.0f, 1.0000001f));
+}
+
 static samp_sampler *make_adaptive_p(source *s)
 {
     float target = PICK(s, 0.5f, 0.1f, 0.0f, 1.0f, -1.0f, 0.9f), decay = PICK(s, 0.9f, 0.0f, 0.5f, 0.99f);
@@ -577,6 +583,7 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             t = make_temp(s);
             p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
+        case SAMPI_SMOOTHING: return make_smoothing(s);
         case SAMPI_SOFTMAX: return samp_init_softmax();
         case SAMPI_GREEDY: return samp_init_greedy();
         case SAMPI_MIROSTAT:
@@ -659,6 +666,7 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 10)) p.p_less = make_share(s, false);
     if (percent(s, 10)) p.epsilon_cutoff = make_cutoff(s);
     if (percent(s, 10)) p.eta_cutoff = make_cutoff(s);
+    if (percent(s, 10)) p.smoothing_factor = (float)coarse(s), p.smoothing_curve = PICK(s, 1.0f, 2.5f, 4.0f);
     if (percent(s, 20)) p.xtc_probability = (float)coarse(s);
     if (percent(s, 60)) p.temp = make_temp(s);
     if (percent(s, 10)) p.dynatemp_range = (float)coarse(s);

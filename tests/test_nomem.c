@@ -744,6 +744,7 @@ typedef enum promise {
     X(samp_init_infill, nothing, MAKES, made(w, make_infill()))                                                      \
     X(samp_init_temp, nothing, MAKES, made(w, make_temp()))                                                          \
     X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext()))                                                  \
+    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f)))                                 \
     X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \

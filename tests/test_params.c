@@ -94,6 +94,8 @@ static void test_defaults(void **state)
     assert_same(p.p_less, 0.0f);
     assert_same(p.epsilon_cutoff, 0.0f);
     assert_same(p.eta_cutoff, 0.0f);
+    assert_same(p.smoothing_factor, 0.0f);
+    assert_same(p.smoothing_curve, 1.0f);
     assert_same(p.typ_p, 1.0f);
     assert_same(p.tfs_z, 1.0f);
     assert_same(p.top_n_sigma, -1.0f);
@@ -227,6 +229,14 @@ static void test_bad_fields(void **state)
     bad(eta_cutoff, NAN, SAMP_E_NAN);
     good(eta_cutoff, 0.0f);
     good(eta_cutoff, 1.0f);
+    bad(smoothing_factor, -1e-45f, SAMP_E_RANGE);
+    bad(smoothing_factor, 1000.1f, SAMP_E_RANGE);
+    bad(smoothing_factor, NAN, SAMP_E_NAN);
+    good(smoothing_factor, 1000.0f);
+    bad(smoothing_curve, 0.99999994f, SAMP_E_RANGE);
+    bad(smoothing_curve, 10.000001f, SAMP_E_RANGE);
+    bad(smoothing_curve, NAN, SAMP_E_NAN);
+    good(smoothing_curve, 10.0f);
     bad(typ_p, 0.0f, SAMP_E_RANGE);
     bad(typ_p, ABOVE_1, SAMP_E_RANGE);
     bad(typ_p, NAN, SAMP_E_NAN);
@@ -422,6 +432,9 @@ static void test_order(void **state)
     ordered("p_less;epsilon_cutoff;eta_cutoff", "logit-bias p-less epsilon eta dist");
     ordered("eta;p-less;epsilon", "logit-bias eta p-less epsilon dist");
     ordered("lch", "logit-bias p-less epsilon eta dist");
+    ordered("smoothing_factor;top_k", "logit-bias smoothing top-k dist");
+    ordered("kq", "logit-bias top-k smoothing dist");
+    ordered("smoothing", "logit-bias smoothing dist");
     ordered("top-a;top_k", "logit-bias top-a top-k dist");
     ordered("min_p;temperature;top_p", "logit-bias min-p temp-ext top-p dist");
     ordered("mtp", "logit-bias min-p temp-ext top-p dist");
@@ -442,6 +455,7 @@ static void test_default_order_of_what_is_on(void **state)
     p.p_less = 1.0f;
     p.epsilon_cutoff = 3e-4f;
     p.eta_cutoff = 2e-3f;
+    p.smoothing_factor = 0.3f;
     int status;
     samp_sampler *chain = samp_chain_from_params(&p, &status);
     assert_ok(status);
@@ -450,7 +464,8 @@ static void test_default_order_of_what_is_on(void **state)
     assert_text(samp_name(samp_chain_get(chain, 10)), "p-less");
     assert_text(samp_name(samp_chain_get(chain, 11)), "epsilon");
     assert_text(samp_name(samp_chain_get(chain, 12)), "eta");
-    assert_int_equal(samp_chain_n(chain), 16);
+    assert_text(samp_name(samp_chain_get(chain, 15)), "smoothing");
+    assert_int_equal(samp_chain_n(chain), 17);
     samp_free(chain);
 }
 

@@ -469,6 +469,41 @@ static void test_eta(void **state)
     test_threshold("eta", 64, samp_init_eta, of_eta);
 }
 
+/* Each logit by the formula as it was published, with x = l - max. */
+static void test_smoothing(void **state)
+{
+    source rng = source_stream(65);
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(800); i++) {
+        start_any(&rng);
+        float f = below(&rng, 20) ? (float)exp(-8 + 12 * uniform(&rng)) : 0, c = 1 + (float)(9 * uniform(&rng));
+        if (below(&rng, 3) == 0) c = 1;
+        real top = (real)ref.t[0].logit, k = (3 - (real)c) / 2, s = ((real)c - 1) / 2;
+        apply_once(samp_init_smoothing(f, c));
+        assert_num(cur.size, n_before);
+        expect_p_untouched();
+        if (f == 0) {
+            expect_unchanged();
+            continue;
+        }
+        for (size_t j = 0; j < cur.size; j++) {
+            assert_num(work[j].id, before[j].id);
+            real x = (real)before[j].logit - top, a = k * f * x * x, b = s * f * x * x * x, want = top - a + b;
+            if (before[j].logit == -INFINITY) {
+                assert_true(work[j].logit == -INFINITY);
+                continue;
+            }
+            if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
+            real off = 6e-8L * fabsl(want) + 1e-15L * (fabsl(top) + fabsl(a) + fabsl(b)) + 1e-45L;
+            if (!(fabsl((real)work[j].logit - want) <= off))
+                fail_msg("factor %.9g, curve %.9g: %.9g below the top became %.9g, not %.9Lg", (double)f, (double)c,
+                         (double)x, (double)work[j].logit, want);
+        }
+    }
+    finish("smoothing");
+}
+
 /* ---- infill ---- */
 
 static const samp_token hole_ends[] = { 2, 7 };
@@ -1320,14 +1355,15 @@ static void test_adaptive_p(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_p_less),    cmocka_unit_test(test_epsilon),      cmocka_unit_test(test_eta),
-        cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),     cmocka_unit_test(test_epsilon),   cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_smoothing),  cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab),
+        cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
+        cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),
+        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
+        cmocka_unit_test(test_adaptive_p),
     };
     return cmocka_run_group_tests_name("reference", tests, load_rows, NULL);
 }

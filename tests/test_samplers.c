@@ -102,6 +102,7 @@ static samp_sampler *make_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
 static samp_sampler *make_temp(void) { return samp_init_temp(0.7f); }
 static samp_sampler *make_temp_0(void) { return samp_init_temp(0.0f); }
 static samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
+static samp_sampler *make_smoothing(void) { return samp_init_smoothing(0.7f, 2.0f); }
 static samp_sampler *make_softmax(void) { return samp_init_softmax(); }
 static samp_sampler *make_greedy(void) { return samp_init_greedy(); }
 static samp_sampler *make_dist(void) { return samp_init_dist(7); }
@@ -130,6 +131,7 @@ static const kind_of_sampler kinds[] = {
     { "temp", make_temp,                      false, true,  true,  false, true,  false, true },
     { "temp 0", make_temp_0,                  false, true,  true,  false, true,  false, true },
     { "temp-ext", make_temp_ext,              false, true,  true,  false, true,  false, true },
+    { "smoothing", make_smoothing,            false, true,  true,  false, true,  false, true },
     { "softmax", make_softmax,                false, true,  false, true,  false, false, true },
     { "greedy", make_greedy,                  true,  true,  true,  false, true,  false, true },
     { "dist", make_dist,                      true,  true,  false, false, true,  false, true },
@@ -827,6 +829,43 @@ static void test_eta(void **state)
     golden(samp_init_eta(0.049f, 0), PROBS(0.95, 0.05), PROBS(0.95, 0.05));
     golden(samp_init_eta(0.051f, 0), PROBS(0.95, 0.05), PROBS(1.0));
     golden(samp_init_eta(1.0f, 0), PROBS(0.5, 0.5), PROBS(0.5, 0.5));
+}
+
+/* ---------------------------------------------------------------------------------------------- smoothing */
+
+/* By hand: 1, 2 and 3 below the maximum of 5. */
+static void test_smoothing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const float logits[] = { 4.0f, 5.0f, -INFINITY, 2.0f, 3.0f };
+        const struct {
+            float factor, curve, want[5];
+        } cases[] = {
+            { 0.0f, 2.0f, { 4.0f, 5.0f, -INFINITY, 2.0f, 3.0f } },
+            { 0.5f, 1.0f, { 4.5f, 5.0f, -INFINITY, 0.5f, 3.0f } },     /* 5 - d^2 / 2 */
+            { 0.5f, 3.0f, { 4.5f, 5.0f, -INFINITY, -8.5f, 1.0f } },    /* 5 - d^3 / 2 */
+            { 2.0f, 2.0f, { 3.0f, 5.0f, -INFINITY, -31.0f, -7.0f } },  /* 5 - d^2 (1 + d) */
+            { 2.0f, 5.0f, { 3.0f, 5.0f, -INFINITY, -85.0f, -19.0f } }, /* 5 - d^2 (4 d - 2) */
+        };
+        for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+            samp_token_data data[5];
+            samp_token_data_array cur = test_array(data, logits, 5);
+            apply(of_kind(samp_init_smoothing(cases[i].factor, cases[i].curve), kind), &cur);
+            assert_num(cur.size, 5);
+            for (size_t j = 0; j < 5; j++) assert_same(data[j].logit, cases[i].want[j]);
+        }
+        /* 5 + d^2 (7 - 9 d) / 2: what is half a unit below rises above the best, and the array is in order no more */
+        const float near_top[] = { 5.0f, 4.5f, 4.0f };
+        samp_token_data data[3];
+        samp_token_data_array cur = test_array(data, near_top, 3);
+        cur.sorted = true;
+        apply(of_kind(samp_init_smoothing(1.0f, 10.0f), kind), &cur);
+        assert_same(data[0].logit, 5.0f);
+        assert_same(data[1].logit, 5.3125f);
+        assert_same(data[2].logit, 4.0f);
+        assert_true(!cur.sorted);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------------- xtc */
@@ -2099,6 +2138,7 @@ int main(void)
         cmocka_unit_test(test_p_less),
         cmocka_unit_test(test_epsilon),
         cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_xtc),
         cmocka_unit_test(test_xtc_leaves),
         cmocka_unit_test(test_xtc_chance),

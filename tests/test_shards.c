@@ -198,11 +198,12 @@ static void sample_on_ranks(world *w, source *s)
 
 /* ------------------------------------------------------------------------------------------ what they must be */
 
-/* A sampler that the ranks leave to one machine: of the user's, or p_less. */
+/* A sampler that the ranks leave to one machine: of the user's, p_less or smoothing. */
 static bool has_foreign(const samp_sampler *s)
 {
-    if (((const sampi_sampler *)s)->kind == SAMPI_P_LESS) return true;
-    if (((const sampi_sampler *)s)->kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
+    const sampi_kind kind = ((const sampi_sampler *)s)->kind;
+    if (kind == SAMPI_P_LESS || kind == SAMPI_SMOOTHING) return true;
+    if (kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
     for (int32_t i = 0; i < samp_chain_n(s); i++)
         if (has_foreign(samp_chain_get(s, i))) return true;
     return false;

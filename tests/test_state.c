@@ -564,11 +564,14 @@ static samp_sampler *variant(int i)
         case 70: return samp_init_eta(0.5f, 1);
         case 71: return samp_init_eta(0.25f, 1);
         case 72: return samp_init_eta(0.5f, 2);
+        case 73: return samp_init_smoothing(0.5f, 1.0f);
+        case 74: return samp_init_smoothing(0.25f, 1.0f);
+        case 75: return samp_init_smoothing(0.5f, 2.0f);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 73 };
+enum { N_VARIANTS = 76 };
 
 static void test_foreign(void **state)
 {

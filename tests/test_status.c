@@ -443,6 +443,12 @@ static void test_bad_truncation(void **state)
     bad(samp_init_eta(ULP_ABOVE_1, 0), SAMP_E_RANGE, "eta_cutoff");
     bad(samp_init_eta(NAN, 0), SAMP_E_NAN, "eta_cutoff");
     good(samp_init_eta(1.0f, 0));
+    bad(samp_init_smoothing(-1e-45f, 1.0f), SAMP_E_RANGE, "smoothing_factor");
+    bad(samp_init_smoothing(NAN, 1.0f), SAMP_E_NAN, "smoothing_factor");
+    bad(samp_init_smoothing(1.0f, 0.99999994f), SAMP_E_RANGE, "smoothing_curve");
+    bad(samp_init_smoothing(1.0f, 11.0f), SAMP_E_RANGE, "smoothing_curve");
+    bad(samp_init_smoothing(1.0f, NAN), SAMP_E_NAN, "smoothing_curve");
+    good(samp_init_smoothing(1000.0f, 10.0f));
     bad(samp_init_typical(0.0f, 0), SAMP_E_RANGE, "typ_p");
     bad(samp_init_typical(-1.0f, 0), SAMP_E_RANGE, "typ_p");
     bad(samp_init_typical(ULP_ABOVE_1, 0), SAMP_E_RANGE, "typ_p");

@@ -55,6 +55,8 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(temp, "temp", "below 1 surer, above 1 bolder", samp_init_temp(p->temp)) \
     X(temp_ext, "temp dynatemp_range dynatemp_exponent", "temp that follows the entropy", \
       samp_init_temp_ext(p->temp, p->dynatemp_range, p->dynatemp_exponent)) \
+    X(smoothing, "smoothing_factor smoothing_curve", "bends logits by their distance", \
+      samp_init_smoothing(p->smoothing_factor, p->smoothing_curve)) \
     X(softmax, "", "sorts; changes no draw", samp_init_softmax())
 #define SELECTORS(X) \
     X(dist, "", "draws by probability", samp_init_dist(p->seed)) \
@@ -92,6 +94,7 @@ static const struct { const char *name, *from, *to, *first; } KNOBS[] = {
     { "p_less", "0", "1", "1" }, { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
     { "xtc_probability", "0", "1", "1" }, { "xtc_threshold", "0", "0.5", NULL },
     { "temp", "0", "3", NULL }, { "dynatemp_range", "0", "2", "0.5" }, { "dynatemp_exponent", "0", "4", NULL },
+    { "smoothing_factor", "0", "2", "0.3" }, { "smoothing_curve", "1", "10", NULL },
     { "mirostat_tau", "0", "10", "3" }, { "mirostat_eta", "0", "1", NULL },
     { "adaptive_target", "0", "1", "0.3" }, { "adaptive_decay", "0", "0.99", NULL },
     { "min_keep", "0", "20", NULL }, { "seed", "", "", "42" },
