@@ -2492,6 +2492,17 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves 
     { return V(stay)(SAMPI_X86(cvtph_ps, *(const V(half) *)(const void *)p)); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
+{
+#if SAMPI_W == 16
+    __m512i all = (__m512i)v;
+    __m256i half = SAMPI_X86(extracti64x4_epi64, all, 0) + SAMPI_X86(extracti64x4_epi64, all, 1);
+#else
+    __m256i half = (__m256i)v;
+#endif
+    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint64_t)sum[0] + (uint64_t)sum[1];
+}
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
 #endif
 #endif
@@ -2504,7 +2515,8 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UN
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { return (uint64_t)_mm512_reduce_add_epi64((__m512i)v); }
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
+    { return _mm512_mask_loadu_ps(V(all)(-INFINITY), (__mmask16)((((uint64_t)1 << left) - 1) >> at), x); }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
@@ -2542,17 +2554,17 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
-    return (uint64_t)sum[0] + (uint64_t)sum[1];
-}
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
     { return (V(m))((V(i))_mm256_set1_epi8(((const char *)mask)[i / 8]) << (7 - V(loadi)(SAMPI_STEP))); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
+{
+    V(m) in = (V(m))(V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)at)) < (V(m))V(alli)((uint32_t)left);
+    return V(select)(in, (V(f))_mm256_maskload_ps(x, (__m256i)in), V(all)(-INFINITY));
+}
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
     if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
@@ -2644,6 +2656,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
 #if !SAMPI_SSE2
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 #endif
@@ -2765,8 +2778,10 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
-    if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
+    bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
+    if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
+    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = is_end ? V(rest)(x + SAMPI_W * k, left, SAMPI_W * k)
+                                                                 : V(load)(x + SAMPI_W * k);
 }
 
 /* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
