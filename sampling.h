@@ -58,8 +58,8 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                        remove tokens        >>truncation
-         -> temp, temp_ext                     scale logits         >>temperature
+            p_less, epsilon, eta, xtc, infill  remove tokens        >>truncation
+         -> temp, temp_ext, smoothing          scale logits         >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p            select one token     >>selection
          -> token id                           of which every sampler is told
@@ -140,7 +140,7 @@
         error below 1e-12). Sums of weights are exact in 64 bits. The probability of a token is w / sum. About 28 nats
         below the maximum w is 0, and such a token is not drawn.
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
-        ascending), everywhere.
+        ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
         Proposals go by ascending id, whatever order the array is in.
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
@@ -301,11 +301,14 @@ struct samp_vocab {
 /* All settings of a usual chain. Start from samp_default_params(): a zeroed struct is not a valid one. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
-    size_t min_keep;                   /* 0; top_p, min_p, typical, xtc, tail_free keep at least that many */
+    size_t min_keep;                   /* 0; what cuts by p (all but top_k, top_n_sigma) keeps at least that many */
     int32_t top_k;                     /* 40; <= 0 = off */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
+    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
+    float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float typ_p;                       /* 1 in (0, 1]; 1 = off */
     float tfs_z;                       /* 1 in (0, 1]; 1 = off */
     float top_n_sigma;                 /* -1; <= 0 = off */
@@ -314,6 +317,8 @@ typedef struct samp_params {
     float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
     float dynatemp_range;              /* 0 in [0, 2^20]; 0 = off */
     float dynatemp_exponent;           /* 1 in [0, 1000] */
+    float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
+    float smoothing_curve;             /* 1 in [1, 10] */
     int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
     float penalty_repeat;              /* 1, > 0; 1 = off */
     float penalty_freq;                /* 0; 0 = off */
@@ -514,11 +519,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
-              behind min_p if they are on).
-              An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
-              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
+              p_less, epsilon_cutoff, eta_cutoff behind min_p, smoothing_factor at the end if they are on).
+              An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters: e
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
+              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature, q
+              smoothing_factor. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -800,6 +806,22 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 
+/* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
+     Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
+     MT19937  llama.cpp has none: the same cut. So for the next two.
+     Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
+   samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
+     Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
+   samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
+   likely.
+     Cut      l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D), D the mean of max - l, so that H = ln Z + D.
+     Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
+     Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
+
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
    likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
      Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
@@ -831,6 +853,14 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Range    delta in [0, 2^20], 0: samp_init_temp(t); t as there; exponent in [0, 1000]. One token: nothing happens.
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
+
+/* samp_init_smoothing -- bend the logits: with d = max - l, and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+   What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
+     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
+     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
+     MT19937  llama.cpp has none: the same.   Cost  a pass over the whole row that no kernel makes: behind a truncation
+              it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
+SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
@@ -1289,7 +1319,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -3941,7 +3971,16 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
+      sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
+    X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
@@ -3954,6 +3993,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
+    X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
+      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
@@ -4163,7 +4205,7 @@ struct sampi_sampler {
         struct {
             float p;
             size_t min_keep;
-        } cut; /* top_p, min_p, typical, tail_free (p = z) */
+        } cut; /* all that cut by p; of tail_free p = z */
         struct {
             float p, t;
             size_t min_keep;
@@ -4177,6 +4219,9 @@ struct sampi_sampler {
         struct {
             float t, delta, exponent;
         } temp;
+        struct {
+            float factor, curve;
+        } smoothing;
         struct {
             float tau, eta;
             int32_t n_vocab, m;
@@ -4290,6 +4335,12 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
     SAMPI_FIELD(TOP_A, FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
     SAMPI_MIN_KEEP(TOP_A, cut.min_keep),
+    SAMPI_FIELD(P_LESS, FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(P_LESS, cut.min_keep),
+    SAMPI_FIELD(EPSILON, FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(EPSILON, cut.min_keep),
+    SAMPI_FIELD(ETA, FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(ETA, cut.min_keep),
     SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(XTC, xtc.min_keep),
@@ -4300,6 +4351,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
 
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
@@ -5228,20 +5282,48 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- top_a ---- */
+/* ---- top_a, p_less, epsilon, eta ----
+   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
 
-/* The smallest logit that top_a keeps: p >= a p_max^2 with p_max = 1 / Z is l >= max + ln a - ln Z. z in units of
-   2^-40; the fast path calls it with both ends of an estimate, hence the double. */
-static double sampi_top_a_floor(double ln_a, float max, double z)
+/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
+   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
 {
-    return (double)max + (ln_a - sampi_ln(z / (double)SAMPI_ONE));
+    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
+    if (kind == SAMPI_ETA && ln_p * 0.5 - more / z < down) down = ln_p * 0.5 - more / z;
+    return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-static SAMPI_COLD int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
+/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+static uint64_t sampi_squares(const uint64_t *w, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (w[i] >> 20) * (w[i] >> 20);
+    return sum;
+}
+
+/* What the threshold needs beside z. */
+static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+{
+    uint64_t w[SAMPI_TILE + 16], squares = 0;
+    float x[SAMPI_TILE];
+    if (kind != SAMPI_P_LESS) return sums->s;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->weights(x, n, sums->max, w);
+        squares += sampi_squares(w, n);
+    }
+    return squares;
+}
+
+static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), sums.max, (double)sums.z);
+    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
@@ -5369,6 +5451,29 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
         t = sampi_temp_of(s, &sums);
     }
     sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* ---- smoothing ---- */
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
+   product rounded before it meets a sum. */
+static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
+{
+    double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
+    for (char *at = (char *)l; n > 0; n--, at += stride) {
+        float *x = (float *)(void *)at;
+        if (sampi_masked(*x)) continue;
+        double d = (double)max - (double)*x;
+        double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
+        *x = sampi_finite((float)((double)max - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+    }
+}
+
+static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, &cur->data->logit, sizeof *cur->data, cur->size);
+    sampi_recheck_order(cur);
     return SAMP_OK;
 }
 
@@ -6649,6 +6754,18 @@ SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
 
 /* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
@@ -6667,6 +6784,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
     t.u.temp.t = temp;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
     return sampi_init(&t);
 }
 
@@ -9344,6 +9469,14 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
+/* Each logit changes: a dense row becomes its own. */
+static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
+{
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    sampi_smooth(s, row->top, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
+    return sampi_scan(row);
+}
+
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
@@ -9406,22 +9539,53 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. A compact row's Z is exact.
-   */
-static int sampi_fast_top_a(sampi_row *row, sampi_sampler *s)
+/* ---- top_a, p_less, epsilon, eta ---- */
+
+/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
+   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
-    double ln_a = sampi_ln(s->u.cut.p);
+    sampi_row head = *row;
+    uint64_t w[SAMPI_TILE + 16], sum = 0;
+    sampi_pieces it;
+    if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
+    bool is_part = !range->is_exact && sampi_is_compact(&head);
+    head.floor = -FLT_MAX;
+    sampi_start(&it, &head);
+    for (size_t at = 0, n; at < head.n; at += n) {
+        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
+        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w);
+        sum += sampi_squares(w, n);
+    }
+    range->s_lo = (double)sum;
+    range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
+}
+
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+{
+    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+                            high ? range->s_lo : range->s_hi);
+}
+
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
+{
     sampi_range range;
     int status = sampi_range_of(row, &range);
     if (status) return status;
-    if (sampi_is_compact(row)) {
-        sampi_keep_from(row, sampi_float_up(sampi_top_a_floor(ln_a, range.max, range.z_lo)), sampi_min_keep(s));
-        return SAMP_OK;
-    }
     sampi_row before = *row;
-    while (!sampi_keep_between(row, sampi_top_a_floor(ln_a, range.max, range.z_hi),
-                               sampi_top_a_floor(ln_a, range.max, range.z_lo)))
-        range = sampi_exact(row, range.max, false);
+    for (;;) {
+        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, true);
+        if (sampi_is_compact(row)) {
+            sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
+            return SAMP_OK;
+        }
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
+        range = sampi_exact(row, range.max, true);
+    }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
 }
@@ -11514,6 +11678,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
         case SAMPI_ADAPTIVE_P: return !view->sorts;
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
         default: return true;
     }
 }
@@ -11561,7 +11726,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), mu = s->now.mu;
     size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;  /* it may sort, */
+    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
+    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
     if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
     if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
@@ -24068,11 +24234,12 @@ static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
-static int sampi_shard_top_a(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                               const sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), row->max, (double)row->sums.z);
+    double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
@@ -24264,7 +24431,8 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i])) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS || member[i]->kind == SAMPI_SMOOTHING)
+            return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -24287,7 +24455,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
         case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
         case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
-        case SAMPI_TOP_A: return sampi_shard_top_a(shard, row, member, n, s);
+        case SAMPI_TOP_A:
+        case SAMPI_EPSILON:
+        case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
         case SAMPI_XTC: return sampi_shard_xtc(row, s);
         case SAMPI_INFILL:
             if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
@@ -24303,8 +24473,10 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SOFTMAX: return 0;
-        case SAMPI_CHAIN: SAMPI_CASE_GUMBEL
+        case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
+        case SAMPI_P_LESS:
+        case SAMPI_SMOOTHING:
+        case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }

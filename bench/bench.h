@@ -244,9 +244,13 @@ typedef enum stage_kind {
     TYPICAL,       /* x p */
     TOP_P,         /* x p */
     MIN_P,         /* x p */
+    P_LESS,        /* x scale */
+    EPSILON,       /* x epsilon */
+    ETA,           /* x epsilon */
     XTC,           /* x probability, y threshold */
     TEMP,          /* x t */
     TEMP_EXT,      /* x t, y range, z exponent */
+    SMOOTHING,     /* x factor, y curve */
     SOFTMAX,
     CUSTOM, /* a user's sampler that does nothing: what it costs to have one */
     GREEDY,
@@ -291,7 +295,11 @@ static const bench_case bench_cases[] = {
     { "top_k_10000", { { .kind = TOP_K, .k = 10000 }, { .kind = DIST } }, 0, 0 },
     { "top_p_99",    { { .kind = TOP_P, .x = 0.99f }, { .kind = DIST } }, 0, 0 },
     { "tail_free",   { { .kind = TAIL_FREE, .x = 0.95f }, { .kind = DIST } }, 0, 0 },
+    { "p_less",      { { .kind = P_LESS, .x = 1.0f }, { .kind = DIST } }, 0, 0 },
+    { "epsilon",     { { .kind = EPSILON, .x = 9e-4f }, { .kind = DIST } }, 0, 0 },
+    { "eta",         { { .kind = ETA, .x = 2e-3f }, { .kind = DIST } }, 0, 0 },
     { "temp_ext",    { { .kind = TEMP_EXT, .x = 0.8f, .y = 0.3f, .z = 1.0f }, { .kind = DIST } }, 0, 0 },
+    { "smoothing",   { { .kind = TOP_K, .k = 40 }, { .kind = SMOOTHING, .x = 0.3f, .y = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "mirostat",    { { .kind = MIROSTAT, .x = 5.0f, .y = 0.1f, .k = 100 } }, 0, 0 },
     { "penalties",   { { .kind = PENALTIES, .x = 1.1f, .y = 0.1f, .z = 0.1f, .k = 64 }, { .kind = DIST } },
                      64, 0 },
@@ -397,9 +405,13 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case TYPICAL: return samp_init_typical(g->x, (size_t)g->k);
         case TOP_P: return samp_init_top_p(g->x, (size_t)g->k);
         case MIN_P: return samp_init_min_p(g->x, (size_t)g->k);
+        case P_LESS: return samp_init_p_less(g->x, 0);
+        case EPSILON: return samp_init_epsilon(g->x, 0);
+        case ETA: return samp_init_eta(g->x, 0);
         case XTC: return samp_init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return samp_init_temp(g->x);
         case TEMP_EXT: return samp_init_temp_ext(g->x, g->y, g->z);
+        case SMOOTHING: return samp_init_smoothing(g->x, g->y);
         case SOFTMAX: return samp_init_softmax();
         case CUSTOM: return samp_init_custom(&nothing, NULL);
         case GREEDY: return samp_init_greedy();

@@ -751,10 +751,14 @@ typedef enum promise {
     X(samp_init_top_p, nothing, MAKES, made(w, make_top_p()))                                                        \
     X(samp_init_min_p, nothing, MAKES, made(w, make_min_p()))                                                        \
     X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1)))                                            \
+    X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1)))                                          \
+    X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1)))                                       \
+    X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1)))                                               \
     X(samp_init_xtc, nothing, MAKES, made(w, make_xtc()))                                                            \
     X(samp_init_infill, nothing, MAKES, made(w, make_infill()))                                                      \
     X(samp_init_temp, nothing, MAKES, made(w, make_temp()))                                                          \
     X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext()))                                                  \
+    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f)))                                 \
     X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \
