@@ -5461,12 +5461,13 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
 static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
 {
     double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
+    double top = (double)max + 0.0; /* which zero is the maximum depends on the instruction set: +0 for both */
     for (char *at = (char *)l; n > 0; n--, at += stride) {
         float *x = (float *)(void *)at;
         if (sampi_masked(*x)) continue;
-        double d = (double)max - (double)*x;
+        double d = top - (double)*x;
         double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
-        *x = sampi_finite((float)((double)max - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+        *x = sampi_finite((float)(top - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
     }
 }
 
