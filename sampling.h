@@ -841,7 +841,7 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
-/* samp_init_smoothing -- bend the logits: with d = max - l, and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+/* samp_init_smoothing -- bend the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) / 2.
    What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
      Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
      Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
@@ -1285,7 +1285,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's
+              first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
