@@ -22220,6 +22220,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
@@ -22231,8 +22233,6 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("constraints", NULL),
     SAMPI_PEER_ONLY("force_words_ids", NULL),
     SAMPI_PEER_ONLY("top_h", NULL),
-    SAMPI_PEER_ONLY("epsilon_cutoff", "0"),
-    SAMPI_PEER_ONLY("eta_cutoff", "0"),
     SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
     SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
     SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
@@ -22359,7 +22359,8 @@ typedef struct sampi_peer {
 static const sampi_peer SAMPI_PEERS[] = {
     { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
     { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
-    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p", SAMPI_SKIPPED_TRANSFORMERS, false },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
+      SAMPI_SKIPPED_TRANSFORMERS, false },
     { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
     { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
 };
