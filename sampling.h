@@ -854,7 +854,7 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
 
-/* samp_init_smoothing -- bend the logits: with d = max - l and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+/* samp_init_smoothing -- bend the logits: l = max - factor d^2 (1 - c + c d), with d = max - l and c = (curve - 1) / 2.
    What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
      Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
      Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
@@ -1319,7 +1319,8 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the chain's
+              first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -22220,6 +22221,8 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
     SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
     SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("epsilon_cutoff", "epsilon_cutoff", RETURNS, "0", 0, (double)0.99999994f), /* else ignored */
+    SAMPI_PEER_IS("eta_cutoff", "eta_cutoff", RETURNS, "0", 0, (double)0.99999994f),
     SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
     SAMPI_PEER_ELSE("penalty_last_n", "-1"),
     SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
@@ -22231,8 +22234,6 @@ static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
     SAMPI_PEER_ONLY("constraints", NULL),
     SAMPI_PEER_ONLY("force_words_ids", NULL),
     SAMPI_PEER_ONLY("top_h", NULL),
-    SAMPI_PEER_ONLY("epsilon_cutoff", "0"),
-    SAMPI_PEER_ONLY("eta_cutoff", "0"),
     SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
     SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
     SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
@@ -22359,7 +22360,8 @@ typedef struct sampi_peer {
 static const sampi_peer SAMPI_PEERS[] = {
     { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
     { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
-    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p", SAMPI_SKIPPED_TRANSFORMERS, false },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p;epsilon_cutoff;eta_cutoff",
+      SAMPI_SKIPPED_TRANSFORMERS, false },
     { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
     { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
 };
