@@ -153,7 +153,7 @@ $(B)/%.full: $(B)/%
 	@touch $@
 
 ## test-full-long: those whose full length takes minutes
-test-full-long: $(B)/test_rollback.full $(B)/test_naive.full
+test-full-long: $(B)/test_rollback.full $(B)/test_naive.full $(B)/test_drafts.full
 
 ## test-sanitize: all tests under AddressSanitizer and UndefinedBehaviorSanitizer
 test-sanitize: $(TESTS:%=$(B)/san/%.checked) $(B)/san_omp/test_batch.checked
