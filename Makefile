@@ -596,10 +596,11 @@ $(GPU)/host_simd: tests/gpu/test_gpu.c $(GPU_DEPS) | $(GPU)
 BENCH_DEPS := bench/bench.h tests/floats.h tests/source.h sampling.h tests/data/real_rows.f16
 
 ## bench: time per token of every sampler, vocabulary, kind of row and instruction set (ARGS="--quick")
-bench: $(B)/bench
+bench: $(B)/bench $(B)/bench_drafts
 	@./$(B)/bench $(ARGS)
+	@./$(B)/bench_drafts
 
-$(B)/bench: bench/bench.c $(BENCH_DEPS) | $(B)
+$(B)/bench $(B)/bench_drafts: $(B)/%: bench/%.c $(BENCH_DEPS) | $(B)
 	$(CC) $(CFLAGS) -std=gnu11 $(WARN) -fopenmp -I. $< -o $@ -lm
 
 ## bench-peer: the same against libllama, interleaved in one process; writes build/bench_peer.csv (NOSIMD=1: plain C)
