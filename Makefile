@@ -82,7 +82,7 @@ run-tests: $(RUNS)
 # What threads change shows in few cases; make ci plays all without the sanitizers, with gcc's OpenMP and with clang's.
 $(B)/san_omp/test_batch.checked: MODE := SAMP_TEST_QUICK=1
 # walks: a few show what the sanitizers can
-$(B)/san/test_rollback.checked $(B)/san/test_naive.checked: MODE := SAMP_TEST_QUICK=1
+$(B)/san/test_rollback.checked $(B)/san/test_naive.checked $(B)/san/test_drafts.checked: MODE := SAMP_TEST_QUICK=1
 
 $(B)/%.passed: $(B)/%
 	@$(MODE) ./$< > $(B)/$*.log 2>&1 || { cat $(B)/$*.log; exit 1; }

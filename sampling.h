@@ -24061,6 +24061,7 @@ static uint64_t sampi_rest_mass(const void *draw, const samp_token_data *d)
     return w > q ? w - q : 0;
 }
 
+/* At most the sum of weights, so all that is made of it fits 64 bits. */
 static uint64_t sampi_rest_total(const sampi_rest *rest, const samp_token_data_array *cur)
 {
     uint64_t total = 0;
@@ -24093,7 +24094,9 @@ static uint64_t sampi_block_random(const sampi_sampler *s, uint64_t position, ui
     return random[0];
 }
 
-/* In place of a draw: the draft's token is selected, if it is a candidate. Sets what h(n) and r(n + 1) are made of. */
+/* In place of a draw: the draft's token is selected, if it is a candidate. Sets what h(n) and r(n + 1) are made of.
+   The numbers u belong to the first position and not to the row's own: a row that is given back is sampled again by the
+   next call, and a number that has had a say in the giving back would not be fair any more. */
 static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_test *test = s->draft->test;
@@ -24102,6 +24105,7 @@ static void sampi_block_weigh(const sampi_sampler *s, samp_token_data_array *cur
     uint64_t total = sampi_rest_total(&rest, cur), all = total + sums.z - sampi_mulhi(sums.z << 1, test->r);
     if (test->n == 0) test->first = s->at_position;
     uint64_t u = sampi_block_random(s, test->first, test->n);
+    /* S / (S + 1 - r) is total / all; no tokens at all are always kept */
     test->keeps = test->n == 0 || all == 0 || sampi_mulhi(u, all) < total;
     test->next_u = sampi_block_random(s, test->first, test->n + 1);
     test->next_r = 0;
@@ -24168,7 +24172,8 @@ static sampi_block sampi_block_pass(sampi_sampler *s, const float *logits, size_
     return block;
 }
 
-/* What must be there before the first token is accepted, since it may have to go again. */
+/* What must be there before the first token is accepted, since it may have to go again: records, in a sampler that
+   keeps some, and ways back in those of the user's. */
 static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
 {
     if (s->owner || draft->n > (size_t)s->past.depth) return draft->n ? SAMP_E_RANGE : SAMP_OK;
@@ -24176,6 +24181,8 @@ static int sampi_check_block(sampi_sampler *s, const samp_draft *draft)
     return status || sampi_past_ready(s) ? status : (int)SAMP_E_NOMEM;
 }
 
+/* The chain has gone through the rows; it goes back to where the block ends, and on from there. Three ends: a token
+   from the rest of a row, one that is there already, and an ordinary draw. */
 SAMP_API int32_t samp_verify_block(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                    const samp_draft *draft, samp_token *out)
 {
@@ -24294,6 +24301,9 @@ static samp_token sampi_tree_row(sampi_sampler *s, const float *logits, const sa
     return token;
 }
 
+/* Parents stand before their children, so there is no cycle, and a walk from node to node ends. Which child the draw
+   has taken, or hit upon, its token tells: of equal siblings only the first can be accepted, since nothing of its token
+   is left behind it. */
 SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, size_t n_vocab, const samp_draft *draft,
                                   const int32_t *parent, samp_verify_method method, samp_token *out, int32_t *path)
 {
@@ -24328,7 +24338,8 @@ SAMP_API int32_t samp_verify_tree(samp_sampler *sampler, const float *logits, si
 
 /* ---- relaxed ---- */
 
-/* Is the draft's token nearly the best? Then it is selected. */
+/* Is the draft's token nearly the best? Then it is selected. In integers, w(x) + floor(delta z) >= w(best): a float p
+   could differ in its last bit from machine to machine. */
 static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
 {
     if (!s->draft || !s->draft->test || s->draft->test->kind != SAMPI_TEST_RELAXED) return false;
@@ -24347,7 +24358,7 @@ static bool sampi_relax(const sampi_sampler *s, samp_token_data_array *cur)
     return true;
 }
 
-/* Whether a token is in a span, and what is wrong with the bounds. */
+/* What is wrong with the bounds of a span, and of what is good enough. */
 static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
 {
     if (relaxed->delta != relaxed->delta) return SAMP_E_NAN;
@@ -24357,6 +24368,7 @@ static int sampi_check_relaxed(const samp_relaxed *relaxed, size_t n_vocab)
     return begin && end ? SAMP_OK : SAMP_E_RANGE;
 }
 
+/* samp_verify's loop; each row is told whether it is in a span, by the tokens before it. */
 SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits, size_t n_vocab,
                                      const samp_draft *draft, samp_verify_method method, samp_relaxed *relaxed,
                                      samp_token *out)
@@ -24391,6 +24403,7 @@ SAMP_API int32_t samp_verify_relaxed(samp_sampler *sampler, const float *logits,
 
 /* ---- what sampi_draw asks ---- */
 
+/* In place of sampi_draw_ratio. Sets cur->selected, and for a block its test. */
 static void sampi_draw_test(const sampi_sampler *s, samp_token_data_array *cur)
 {
     const sampi_test *test = s->draft->test;

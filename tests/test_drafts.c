@@ -222,7 +222,7 @@ static double texts(form kind, samp_sampler *chain, const manner *m, long n_text
     return least;
 }
 
-static long draws(void) { return (long)amount(200000, 1500); }
+static long draws(void) { return (long)amount(200000, 300); }
 
 static const char *const told_as[] = { "dense", "sparse", "certain" };
 
@@ -679,18 +679,18 @@ static void test_many_children(void **state)
     int32_t parent[V], path[V];
     samp_draft draft = { V, tokens, NULL, NULL, 0 };
     samp_sampler *dist = samp_init_dist(8);
-    int rejected = 0;
+    int rejected = 0, n = quick() ? 100 : 1500;
     long seen[4] = { 0 };
     real p[4] = { 0.25L, 0.25L, 0.25L, 0.25L };
     for (int i = 0; i < V; i++) tokens[i] = i, parent[i] = -1;
-    for (int i = 0; i < 4000; i++) {
+    for (int i = 0; i < n; i++) {
         int32_t a = samp_verify_tree(dist, logits, V, &draft, parent, SAMP_VERIFY_RATIO, out, path);
         assert_num(a, 1); /* those beyond are found by the draw */
         assert_num(path[0], out[0]);
         rejected += out[0] >= 64;
         seen[out[0] / 25]++;
     }
-    assert_true(rejected > 1200);
+    assert_true(rejected > n / 5 && rejected < n / 2);
     assert_true(fit("a hundred children", seen, p, 4) >= ALPHA);
     samp_free(dist);
 }
