@@ -597,6 +597,52 @@ static void test_executors(void **state)
     }
 }
 
+/* Tokens of no weight change nothing: rows of more than 4,096 give what their first N tokens give alone, behind cuts and
+   without, whoever selects. */
+static void test_long_rows(void **state)
+{
+    enum { LONG = 6000 };
+    static float wide[ROWS * LONG], probs[MOST * LONG];
+    (void)state;
+    source rng = source_stream(9530);
+    for (int i = 0; i < (quick() ? 12 : 120); i++) {
+        guess g, long_g;
+        const manner m = { i % 2 ? tree_of : line_of, MOST, DENSE, 0.6, true, 1.0f };
+        samp_token out[2][ROWS];
+        samp_sampler *chain = samp_chain_init(), *copy;
+        if (i % 3 != 1) assert_ok(samp_chain_add(chain, samp_init_top_p(0.9f, 1)));
+        if (i % 3 == 2) assert_ok(samp_chain_add(chain, samp_init_min_p(0.05f, 1)));
+        assert_ok(samp_chain_add(chain, i % 4 ? samp_init_dist((uint64_t)i) : samp_init_greedy()));
+        copy = samp_clone(chain);
+        make_guess(&g, &m, (samp_token)below(&rng, N), &rng);
+        for (int k = 0; k < ROWS * LONG; k++)
+            wide[k] = k % LONG < N ? g.logits[k / LONG * N + k % LONG] : -60.0f - (float)(k % 7);
+        for (int k = 0; k < MOST * LONG; k++) probs[k] = k % LONG < N ? g.probs[k / LONG * N + k % LONG] : 0.0f;
+        long_g = g;
+        long_g.draft.probs = probs;
+        samp_relaxed relaxed = { 3, 0.2f, -1, -1, true };
+        for (int call = 0; call < 3; call++) {
+            int32_t a, b;
+            if (call == 0) {
+                a = samp_verify_block(chain, g.logits, N, &g.draft, out[0]);
+                b = samp_verify_block(copy, wide, LONG, &long_g.draft, out[1]);
+            } else if (call == 1) {
+                a = samp_verify_tree(chain, g.logits, N, &g.draft, g.parent, SAMP_VERIFY_RATIO, out[0], NULL);
+                b = samp_verify_tree(copy, wide, LONG, &long_g.draft, g.parent, SAMP_VERIFY_RATIO, out[1], NULL);
+            } else {
+                a = samp_verify_relaxed(chain, g.logits, N, &g.draft, (samp_verify_method)(i % 2), &relaxed, out[0]);
+                b = samp_verify_relaxed(copy, wide, LONG, &long_g.draft, (samp_verify_method)(i % 2), &relaxed,
+                                        out[1]);
+            }
+            assert_true(a >= 0);
+            assert_num(b, a);
+            assert_memory_equal(out[0], out[1], sizeof out[0]);
+            assert_true(same_state(chain, copy));
+        }
+        samp_free(chain), samp_free(copy);
+    }
+}
+
 /* ------------------------------------------------------------------------------------- trees and greedy */
 
 /* Exact: the path is the tokens that there would be without a draft, as far as the tree has them. */
@@ -1049,6 +1095,7 @@ int main(void)
         cmocka_unit_test(test_same_as_verify),
         cmocka_unit_test(test_state),
         cmocka_unit_test(test_executors),
+        cmocka_unit_test(test_long_rows),
         cmocka_unit_test(test_tree_exact),
         cmocka_unit_test(test_greedy),
         cmocka_unit_test(test_many_children),
