@@ -253,7 +253,8 @@ typedef enum stage_kind {
     DIST,
     MIROSTAT,    /* x tau, y eta, k m */
     MIROSTAT_V2, /* x tau, y eta */
-    ADAPTIVE_P   /* x target, y decay */
+    ADAPTIVE_P,  /* x target, y decay */
+    GUMBEL       /* with SAMPLING_GUMBEL only */
 } stage_kind;
 
 typedef struct stage {
@@ -297,6 +298,10 @@ static const bench_case bench_cases[] = {
     { "dry",         { { .kind = DRY, .x = 0.8f, .y = 1.75f, .k = 4096 }, { .kind = GREEDY } }, 4096, 0 },
     { "logit_bias",  { { .kind = DEFAULT_CHAIN, .x = 1.0f, .k = BENCH_N_BIAS } }, 0, 0 },
     { "custom",      { { .kind = TOP_K, .k = 40 }, { .kind = CUSTOM }, { .kind = DIST } }, 0, 0 },
+#ifdef SAMPLING_GUMBEL
+    { "gumbel",      { { .kind = GUMBEL } }, 0, 0 },
+    { "gumbel_40",   { { .kind = TOP_K, .k = 40 }, { .kind = GUMBEL } }, 0, 0 },
+#endif
 };
 /* clang-format on */
 enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_TARGETS = 12, BENCH_DEFAULT = 1 };
@@ -402,6 +407,9 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case MIROSTAT: return samp_init_mirostat(n, BENCH_SEED, g->x, g->y, g->k);
         case MIROSTAT_V2: return samp_init_mirostat_v2(BENCH_SEED, g->x, g->y);
         case ADAPTIVE_P: return samp_init_adaptive_p(g->x, g->y, BENCH_SEED);
+#ifdef SAMPLING_GUMBEL
+        case GUMBEL: return samp_init_gumbel(BENCH_SEED);
+#endif
         default: return NULL;
     }
 }

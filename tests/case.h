@@ -570,6 +570,9 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
         case SAMPI_SOFTMAX: return samp_init_softmax();
         case SAMPI_GREEDY: return samp_init_greedy();
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL: return samp_init_gumbel(choose(s, 2));
+#endif
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
         case SAMPI_ADAPTIVE_P: return make_adaptive_p(s);

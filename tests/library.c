@@ -5,6 +5,8 @@
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
+#define SAMPLING_PEERS
 #define SAMPLING_DRAFTS
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))

@@ -3,6 +3,7 @@
      SAMP_TEST_QUICK   fewer draws: nothing is proved then;   SAMP_TEST_FULL   200,000 of each */
 #define SAMPLING_DRAFTS
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #include "../sampling.h"
 #include "inside.h"
 #include "test.h"
@@ -20,7 +21,8 @@ typedef enum { RATIO, BLOCK, TREE, N_FORMS } form;
 static const maker stages[] = { make_penalties, make_dry,       make_top_k,  make_typical, make_top_p,
                                 make_min_p,     make_xtc,       make_temp,   make_bias,    make_temp_ext,
                                 make_sigma,     make_tail_free, make_softmax };
-static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy };
+static samp_sampler *gumbel(void) { return samp_init_gumbel(26); }
+static const maker selectors[] = { make_dist, make_mirostat, make_mirostat_v2, make_adaptive_p, make_greedy, gumbel };
 
 static samp_sampler *random_chain(source *rng)
 {
@@ -837,6 +839,31 @@ static void test_relaxed_bounds(void **state)
     samp_free(greedy);
 }
 
+/* Where a draft's token is not nearly the best, the exact method gives the very token of samp_sample, inside as well. */
+static void test_relaxed_otherwise(void **state)
+{
+    (void)state;
+    static const maker last[] = { make_dist, make_mirostat_v2, make_greedy, gumbel };
+    source rng = source_stream(9710);
+    for (int i = 0; i < 400; i++) {
+        float logits[2 * N];
+        samp_token token = 0, out[2];
+        samp_draft draft = { 1, &token, NULL, NULL, 0 };
+        samp_relaxed relaxed = { 1, 1.0f, -1, -1, true };
+        samp_sampler *chain = samp_chain_init(), *other;
+        assert_ok(samp_chain_add(chain, last[i % 4]()));
+        assert_ok(samp_set_position(chain, (uint64_t)i));
+        other = samp_clone(chain);
+        test_logits(&rng, logits, 2 * N, 1.0);
+        for (int k = 1; k < N; k++)
+            if (logits[k] < logits[token]) token = (samp_token)k;
+        int32_t a = samp_verify_relaxed(chain, logits, N, &draft, SAMP_VERIFY_EXACT, &relaxed, out);
+        for (int32_t k = 0; k <= a; k++) assert_num(out[k], samp_sample(other, logits + k * N, N));
+        assert_true(a >= 0 && same_state(chain, other));
+        samp_free(chain), samp_free(other);
+    }
+}
+
 /* A span begins behind its first token and ends behind its last one: only between them a second best is good enough. */
 static void test_relaxed_span(void **state)
 {
@@ -1101,6 +1128,7 @@ int main(void)
         cmocka_unit_test(test_many_children),
         cmocka_unit_test(test_relaxed_bounds),
         cmocka_unit_test(test_relaxed_span),
+        cmocka_unit_test(test_relaxed_otherwise),
         cmocka_unit_test(test_grammar),
         cmocka_unit_test(test_bad_drafts),
         cmocka_unit_test(test_odd_sums),

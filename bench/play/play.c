@@ -12,6 +12,7 @@
 
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "../tales_model.h"
@@ -55,6 +56,7 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(softmax, "", "sorts; changes no draw", samp_init_softmax())
 #define SELECTORS(X) \
     X(dist, "", "draws by probability", samp_init_dist(p->seed)) \
+    X(gumbel, "", "by probability, coupled noise", samp_init_gumbel(p->seed)) \
     X(greedy, "", "the best", samp_init_greedy()) \
     X(mirostat, "mirostat_tau mirostat_eta", "surprise near tau, version 1", \
       samp_init_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100)) \
