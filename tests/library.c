@@ -7,6 +7,7 @@
 #define SAMPLING_GRAMMAR
 #define SAMPLING_GUMBEL
 #define SAMPLING_PEERS
+#define SAMPLING_DRAFTS
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
