@@ -3934,6 +3934,7 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         break;
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
+        SAMPI_CASE_CONSTRAINT
         case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
         case SAMPI_CHAIN:  /* its members are what runs */
         case SAMPI_CUSTOM:
