@@ -1395,8 +1395,8 @@ SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
               >= 1; penalty >= 0, INFINITY: masked, 0 = off.
      Source   vLLM's ThinkingLoopBreaker (pull request 52677), repetition detection of vLLM and vllm-mlx.
    samp_init_loop_breaker_cusum -- the same for loops without a fixed period: with each token s = s + 1 if with it the
-   newest n tokens stand twice in the last last_n, else s - loss, within 0 .. alarm. While s is `alarm`, l -= penalty for
-   each token that would be such a one.
+   newest n tokens stand twice in the last last_n, else s - loss, within 0 .. alarm. While s is `alarm`, l -= penalty
+   for each token that would be such a one.
      Usual    6, 4096, 0.25, 15, INFINITY
      Range    n >= 1, last_n in [n, 2^22]; loss >= 0, alarm > 0, both finite; penalty as above.
      Cost     O(last_n) with each token, and once more for a draw while it is at work.   Draws  none.
@@ -3853,7 +3853,7 @@ typedef struct sampi_record sampi_record; /* >>rollback */
 #ifdef SAMPLING_CONSTRAINTS_DECLARED /* all of them are one kind, whose samplers have names of their own */
 #define SAMPI_CONSTRAINT_KINDS(X) \
     X(CONSTRAINT, "constraint", 0, 0, "", \
-      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.rule.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
+      SAMPI_KEEPS_P | SAMPI_PATCHES | SAMPI_IF_NAMED, s->u.limit.is_idle, &SAMPI_CONSTRAINT_HOOKS, \
       sampi_constraint_apply, sampi_constraint_apply, sampi_fast_constraint, sampi_fast_constraint)
 #define SAMPI_CASE_CONSTRAINT case SAMPI_CONSTRAINT:
 #define sampi_is_constraint(s) ((s)->kind == SAMPI_CONSTRAINT)
@@ -4091,19 +4091,19 @@ typedef struct sampi_past {
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
 /* Ways to choose tokens (>>constraints). */
-typedef enum sampi_rule_kind {
-    SAMPI_RULE_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
-    SAMPI_RULE_GROWING, /* a list, whose logits grow with the position */
-    SAMPI_RULE_ALLOWED, /* a list and no others */
-    SAMPI_RULE_FORCED,  /* one for each position */
-    SAMPI_RULE_NGRAM,   /* those that followed the same tokens before */
-    SAMPI_RULE_PERIOD,  /* the one that goes on with a loop */
-    SAMPI_RULE_CUSUM,   /* as NGRAM, while there are many of them */
-    SAMPI_RULE_THINKING /* those that end a span whose budget is spent */
-} sampi_rule_kind;
+typedef enum sampi_limit_kind {
+    SAMPI_LIMIT_LISTS, /* those of what the text ends with, or, if it rewinds, those that are bans at this position */
+    SAMPI_LIMIT_GROWING, /* a list, whose logits grow with the position */
+    SAMPI_LIMIT_ALLOWED, /* a list and no others */
+    SAMPI_LIMIT_FORCED,  /* one for each position */
+    SAMPI_LIMIT_NGRAM,   /* those that followed the same tokens before */
+    SAMPI_LIMIT_PERIOD,  /* the one that goes on with a loop */
+    SAMPI_LIMIT_CUSUM,   /* as NGRAM, while there are many of them */
+    SAMPI_LIMIT_THINKING /* those that end a span whose budget is spent */
+} sampi_limit_kind;
 
-typedef struct sampi_rule {
-    sampi_rule_kind what;
+typedef struct sampi_limit {
+    sampi_limit_kind what;
     const char *name;
     const samp_vocab *vocab;
     int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
@@ -4114,12 +4114,12 @@ typedef struct sampi_rule {
     uint32_t room, ban_room;    /* part 3, behind the window */
     uint32_t at;                /* the position; from here to sum what a token changes */
     uint32_t node;              /* of the automaton */
-    uint32_t mode; /* THINKING: sampi_rule_span; PERIOD: the period or 0; rewinding: tokens to take back */
+    uint32_t mode; /* THINKING: sampi_limit_span; PERIOD: the period or 0; rewinding: tokens to take back */
     uint32_t count_in, missing; /* THINKING: tokens since the mode began; bytes of a character still to come */
     float sum;                  /* CUSUM */
     uint32_t n_bans;
     sampi_ring ring;
-} sampi_rule;
+} sampi_limit;
 #endif
 
 /* kind, off, seed, the parts' offsets and most of the union are set by the making and never change after it (nor does
@@ -4198,7 +4198,7 @@ struct sampi_sampler {
         } infill;
         sampi_chain chain;
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-        sampi_rule rule;
+        sampi_limit limit;
 #endif
     } u;
 };
@@ -4249,8 +4249,8 @@ typedef struct sampi_field {
       usual, lo, hi, how, told }
 #define SAMPI_FIXED(kind, type, param, member, usual, lo, hi, told) /* one that samp_params has not */ \
     { SAMPI_##kind, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.member), usual, lo, hi, 0, told }
-#define SAMPI_RULE(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
-    { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.rule.member), \
+#define SAMPI_LIMIT(type, param, member, hi) /* which most constraints have not: then it is 0 */ \
+    { SAMPI_CONSTRAINT, SAMPI_##type, #param, SAMPI_NOWHERE, offsetof(sampi_sampler, u.limit.member), \
       0, 0, hi, SAMPI_IF_ABOVE_0, #param }
 #define SAMPI_MIN_KEEP(kind, member) SAMPI_FIELD(kind, SIZE, min_keep, member, 0, 0, 0, 0, "min_keep")
 
@@ -4307,19 +4307,19 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(ADAPTIVE_P, FLOAT, adaptive_decay, adaptive.decay, 0.9, 0, 0.99f, 0, "decay"),
 
 #ifdef SAMPLING_CONSTRAINTS_DECLARED
-    SAMPI_RULE(INT32, n, n, INT32_MAX),
-    SAMPI_RULE(INT32, begin, begin, INT32_MAX),
-    SAMPI_RULE(INT32, count, count, INT32_MAX),
-    SAMPI_RULE(INT32, min_period, shortest, INT32_MAX),
-    SAMPI_RULE(INT32, max_period, longest, INT32_MAX),
-    SAMPI_RULE(INT32, copies, copies, INT32_MAX),
-    SAMPI_RULE(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
-    SAMPI_RULE(INT32, every, every, INT32_MAX),
-    SAMPI_RULE(INT32, budget, budget, INT32_MAX),
-    SAMPI_RULE(FLOAT, factor, factor, FLT_MAX),
-    SAMPI_RULE(FLOAT, loss, loss, FLT_MAX),
-    SAMPI_RULE(FLOAT, alarm, alarm, FLT_MAX),
-    SAMPI_RULE(FLOAT, penalty, penalty, INFINITY),
+    SAMPI_LIMIT(INT32, n, n, INT32_MAX),
+    SAMPI_LIMIT(INT32, begin, begin, INT32_MAX),
+    SAMPI_LIMIT(INT32, count, count, INT32_MAX),
+    SAMPI_LIMIT(INT32, min_period, shortest, INT32_MAX),
+    SAMPI_LIMIT(INT32, max_period, longest, INT32_MAX),
+    SAMPI_LIMIT(INT32, copies, copies, INT32_MAX),
+    SAMPI_LIMIT(INT32, last_n, last_n, SAMPI_MAX_WINDOW),
+    SAMPI_LIMIT(INT32, every, every, INT32_MAX),
+    SAMPI_LIMIT(INT32, budget, budget, INT32_MAX),
+    SAMPI_LIMIT(FLOAT, factor, factor, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, loss, loss, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, alarm, alarm, FLT_MAX),
+    SAMPI_LIMIT(FLOAT, penalty, penalty, INFINITY),
 #endif
 };
 /* clang-format on */
@@ -24197,7 +24197,7 @@ static SAMPI_COLD void *sampi_kit_alloc(sampi_kit *kit, size_t n, size_t size)
 
 static int32_t sampi_symbol(const sampi_kit *kit, const sampi_pattern *p, size_t i)
 {
-    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.rule.flags & SAMP_BAN_ANY_CASE);
+    return p->tokens ? p->tokens[i] : sampi_fold(p->text[i], kit->t.u.limit.flags & SAMP_BAN_ANY_CASE);
 }
 
 /* The child of a pattern's node by its symbol i, which is made if it is not there. Patterns come here in step, so that
@@ -24262,7 +24262,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
 /* Does a token with these bytes go on like the rest of a pattern from symbol d on? */
 static bool sampi_begins(const sampi_kit *kit, const char *bytes, size_t n, const sampi_pattern *p, size_t d)
 {
-    bool any_case = kit->t.u.rule.flags & SAMP_BAN_ANY_CASE;
+    bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
     if (n < p->n - d) return false;
     for (size_t i = d; i < p->n; i++)
         if (sampi_fold(bytes[i - d], any_case) != sampi_symbol(kit, p, i)) return false;
@@ -24279,8 +24279,8 @@ static uint32_t sampi_pair(const char *bytes, size_t n, bool any_case)
 /* All tokens with bytes by their first two. */
 static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 {
-    const samp_vocab *v = kit->t.u.rule.vocab;
-    const bool any_case = kit->t.u.rule.flags & SAMP_BAN_ANY_CASE;
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
     kit->start = (uint32_t *)sampi_kit_alloc(kit, 65536 + 2, sizeof *kit->start);
     kit->by_bytes = (samp_token *)sampi_kit_alloc(kit, kit->t.status ? 0 : (size_t)v->n_vocab, sizeof(samp_token));
     for (int pass = 0; pass < 2 && kit->by_bytes; pass++) {
@@ -24300,8 +24300,8 @@ static SAMPI_COLD void sampi_kit_sort_tokens(sampi_kit *kit)
 /* Tokens that contain a string, and at each other node of one those that begin with its rest. */
 static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 {
-    const samp_vocab *v = kit->t.u.rule.vocab;
-    const bool any_case = kit->t.u.rule.flags & SAMP_BAN_ANY_CASE;
+    const samp_vocab *v = kit->t.u.limit.vocab;
+    const bool any_case = kit->t.u.limit.flags & SAMP_BAN_ANY_CASE;
     const uint32_t mask = kit->n_hops - 1;
     size_t n;
     for (samp_token token = 0; token < v->n_vocab; token++) {
@@ -24331,8 +24331,8 @@ static SAMPI_COLD void sampi_kit_texts(sampi_kit *kit)
 static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 {
     for (size_t i = 0; i < kit->n_tokens; i++) sampi_kit_put(kit, 0, kit->tokens[i], kit->bias);
-    if (kit->t.u.rule.vocab) sampi_kit_texts(kit);
-    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.rule.vocab; i++) {
+    if (kit->t.u.limit.vocab) sampi_kit_texts(kit);
+    for (size_t i = 0; i < kit->n_patterns && !kit->t.u.limit.vocab; i++) {
         const sampi_pattern *p = &kit->pattern[i];
         sampi_kit_put(kit, p->before, p->tokens[p->n - 1], p->bias);
     }
@@ -24341,7 +24341,7 @@ static SAMPI_COLD void sampi_kit_fill(sampi_kit *kit)
 /* The lists of all nodes, each in order of its tokens, which are there once. */
 static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 {
-    if (kit->t.u.rule.vocab) sampi_kit_sort_tokens(kit);
+    if (kit->t.u.limit.vocab) sampi_kit_sort_tokens(kit);
     if (kit->no_memory || kit->t.status) return;
     sampi_kit_fill(kit);
     sampi_require(&kit->t, kit->n_entries <= INT32_MAX, SAMP_E_RANGE, "strings");
@@ -24368,7 +24368,7 @@ static SAMPI_COLD void sampi_kit_lists(sampi_kit *kit)
 
 /* ---- the sampler of it ---- */
 
-static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.rule.name; }
+static const char *sampi_constraint_name(const samp_sampler *s) { return ((const sampi_sampler *)s)->u.limit.name; }
 
 /* As of all built-in samplers, but for the name. */
 static const samp_sampler_i *sampi_constraint_iface(void)
@@ -24379,13 +24379,13 @@ static const samp_sampler_i *sampi_constraint_iface(void)
     return &iface;
 }
 
-static SAMPI_COLD sampi_kit sampi_kit_of(sampi_rule_kind what, const char *name)
+static SAMPI_COLD sampi_kit sampi_kit_of(sampi_limit_kind what, const char *name)
 {
     sampi_kit kit;
     memset(&kit, 0, sizeof kit);
     kit.t = sampi_blank(SAMPI_CONSTRAINT);
-    kit.t.u.rule.what = what;
-    kit.t.u.rule.name = name;
+    kit.t.u.limit.what = what;
+    kit.t.u.limit.name = name;
     kit.t.base.iface = sampi_constraint_iface();
     return kit;
 }
@@ -24431,13 +24431,13 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
     const void *from[3] = { kit->knot, kit->hop, kit->entry ? (const void *)kit->entry : kit->words };
-    t->u.rule.n_knots = kit->n_knots;
-    t->u.rule.hop_mask = kit->n_hops - 1;
+    t->u.limit.n_knots = kit->n_knots;
+    t->u.limit.hop_mask = kit->n_hops - 1;
     t->part_size[0] = kit->n_knots * sizeof *kit->knot;
     t->part_size[1] = kit->n_hops * sizeof *kit->hop;
     t->part_size[2] = kit->entry ? kit->n_entries * sizeof *kit->entry : kit->n_words * sizeof *kit->words;
-    t->part_size[3] = t->u.rule.ring.cap * sizeof(samp_token) +
-                      ((size_t)t->u.rule.room + t->u.rule.ban_room) * sizeof(sampi_count);
+    t->part_size[3] = t->u.limit.ring.cap * sizeof(samp_token) +
+                      ((size_t)t->u.limit.room + t->u.limit.ban_room) * sizeof(sampi_count);
     samp_sampler *s = kit->no_memory && !t->status ? NULL : sampi_init(t);
     if (s) s->ctx = s;
     for (int i = 0; s && i < 3; i++) {
@@ -24459,19 +24459,20 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 /* Lists on the nodes of the automaton of all patterns that are set. */
 static SAMPI_COLD samp_sampler *sampi_kit_bans(sampi_kit *kit)
 {
-    const bool rewinds = kit->t.u.rule.flags & SAMP_BAN_REWIND;
+    const bool rewinds = kit->t.u.limit.flags & SAMP_BAN_REWIND;
     sampi_kit_patterns(kit, 1);
     if (!rewinds) sampi_kit_lists(kit);
     for (size_t i = 0; i < kit->n_patterns && rewinds; i++) /* tokens without bytes may stand in a string */
-        if (kit->t.u.rule.ring.cap < 2 * kit->pattern[i].n) kit->t.u.rule.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
-    if (rewinds) kit->t.u.rule.room = kit->t.u.rule.ban_room = SAMPI_BANS;
-    kit->t.u.rule.is_idle = kit->n_patterns == 0;
+        if (kit->t.u.limit.ring.cap < 2 * kit->pattern[i].n)
+            kit->t.u.limit.ring.cap = 2 * (uint32_t)kit->pattern[i].n;
+    if (rewinds) kit->t.u.limit.room = kit->t.u.limit.ban_room = SAMPI_BANS;
+    kit->t.u.limit.is_idle = kit->n_patterns == 0;
     return sampi_kit_make(kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "sequence-bias");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "sequence-bias");
     bool good = sampi_kit_room(&kit, sequences, n, "sequences");
     for (size_t i = 0; i < n && good && !kit.t.status; i++) {
         float bias = sequences[i].bias;
@@ -24479,40 +24480,40 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_sequence_bias(const samp_sequence *s
         sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "sequences");
         kit.pattern[i].bias = bias;
     }
-    kit.t.u.rule.n = (int32_t)kit.n_patterns;
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
     sampi_kit_patterns(&kit, 1);
     sampi_kit_lists(&kit);
     sampi_require(&kit.t, !kit.is_doubled, SAMP_E_RANGE, "sequences");
-    kit.t.u.rule.is_idle = n == 0;
+    kit.t.u.limit.is_idle = n == 0;
     return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "banned-sequences");
-    kit.t.u.rule.flags = (int32_t)flags;
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-sequences");
+    kit.t.u.limit.flags = (int32_t)flags;
     sampi_require(&kit.t, flags <= SAMP_BAN_REWIND, SAMP_E_RANGE, "flags");
     bool good = sampi_kit_room(&kit, sequences, n, "sequences");
     for (size_t i = 0; i < n && good && !kit.t.status; i++)
         sampi_kit_add(&kit, sequences[i].tokens, NULL, sequences[i].n, "sequences");
-    kit.t.u.rule.n = (int32_t)kit.n_patterns;
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
     return sampi_kit_bans(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings,
                                                            size_t n, unsigned flags)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "banned-strings");
-    kit.t.u.rule.flags = (int32_t)flags;
-    kit.t.u.rule.vocab = vocab;
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "banned-strings");
+    kit.t.u.limit.flags = (int32_t)flags;
+    kit.t.u.limit.vocab = vocab;
     sampi_require(&kit.t, n == 0 || (vocab && vocab->token_bytes), SAMP_E_NULL, "vocab");
     sampi_require(&kit.t, !vocab || (vocab->n_vocab >= 0 && vocab->n_vocab <= SAMP_MAX_VOCAB), SAMP_E_RANGE, "vocab");
     sampi_require(&kit.t, flags <= (SAMP_BAN_REWIND | SAMP_BAN_ANY_CASE), SAMP_E_RANGE, "flags");
     bool good = sampi_kit_room(&kit, strings, n, "strings");
     for (size_t i = 0; i < n && good && !kit.t.status; i++)
         sampi_kit_add(&kit, NULL, strings[i], strings[i] ? strlen(strings[i]) : 0, "strings");
-    kit.t.u.rule.n = (int32_t)kit.n_patterns;
-    if (n == 0) kit.t.u.rule.vocab = NULL;
+    kit.t.u.limit.n = (int32_t)kit.n_patterns;
+    if (n == 0) kit.t.u.limit.vocab = NULL;
     return sampi_kit_bans(&kit);
 }
 
@@ -24520,8 +24521,8 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_banned_strings(const samp_vocab *voc
 static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_token *tokens, size_t n, float bias)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
-    kit->t.u.rule.n = (int32_t)n;
-    kit->t.u.rule.is_idle |= n == 0;
+    kit->t.u.limit.n = (int32_t)n;
+    kit->t.u.limit.is_idle |= n == 0;
     kit->tokens = tokens;
     kit->n_tokens = n;
     kit->bias = bias;
@@ -24532,15 +24533,15 @@ static SAMPI_COLD samp_sampler *sampi_kit_tokens(sampi_kit *kit, const samp_toke
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_suppressed_tokens(const samp_token *tokens, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "suppressed-tokens");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "suppressed-tokens");
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_token *tokens, size_t n, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "begin-suppressed-tokens");
-    kit.t.u.rule.begin = begin;
-    kit.t.u.rule.count = 1;
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "begin-suppressed-tokens");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.count = 1;
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
@@ -24548,33 +24549,33 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_begin_suppressed_tokens(const samp_t
 SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens, size_t n, int32_t n_min,
                                                        int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "min-tokens");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "min-tokens");
     sampi_require(&kit.t, n_min >= 0, SAMP_E_RANGE, "n_min");
     sampi_require(&kit.t, begin >= 0 && begin <= INT32_MAX - n_min, SAMP_E_RANGE, "begin");
-    kit.t.u.rule.count = kit.t.status ? 0 : begin + n_min;
-    kit.t.u.rule.is_idle = n_min == 0;
+    kit.t.u.limit.count = kit.t.status ? 0 : begin + n_min;
+    kit.t.u.limit.is_idle = n_min == 0;
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_eog_bias(const samp_token *tokens, size_t n, float bias)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_LISTS, "eog-bias");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "eog-bias");
     sampi_require(&kit.t, bias <= FLT_MAX, SAMP_E_NAN, "bias");
-    kit.t.u.rule.is_idle = bias == 0.0f;
+    kit.t.u.limit.is_idle = bias == 0.0f;
     return sampi_kit_tokens(&kit, tokens, n, bias);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t n, int32_t start,
                                                            float factor, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_GROWING, "length-penalty");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_GROWING, "length-penalty");
     sampi_require(&kit.t, start >= 0, SAMP_E_RANGE, "start");
     sampi_require(&kit.t, begin >= 0 && begin <= INT32_MAX - start, SAMP_E_RANGE, "begin");
     sampi_require(&kit.t, factor == factor, SAMP_E_NAN, "factor");
     sampi_require(&kit.t, factor > 0.0f, SAMP_E_RANGE, "factor");
-    kit.t.u.rule.begin = kit.t.status ? 0 : begin + start;
-    kit.t.u.rule.factor = factor;
-    kit.t.u.rule.is_idle = factor == 1.0f;
+    kit.t.u.limit.begin = kit.t.status ? 0 : begin + start;
+    kit.t.u.limit.factor = factor;
+    kit.t.u.limit.is_idle = factor == 1.0f;
     return sampi_kit_tokens(&kit, tokens, n, 0.0f);
 }
 
@@ -24582,7 +24583,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
 static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token *tokens, size_t n, bool sorts)
 {
     sampi_require_tokens(&kit->t, tokens, n, "tokens");
-    kit->t.u.rule.n = (int32_t)n;
+    kit->t.u.limit.n = (int32_t)n;
     sampi_count *list = (sampi_count *)sampi_kit_alloc(kit, sorts ? n : 0, sizeof *list);
     kit->words = (uint32_t *)sampi_kit_alloc(kit, n, sizeof *kit->words);
     for (size_t i = 0; i < n && list && kit->words; i++) {
@@ -24602,7 +24603,7 @@ static SAMPI_COLD samp_sampler *sampi_kit_only(sampi_kit *kit, const samp_token 
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tokens, size_t n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_ALLOWED, "allowed-tokens");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_ALLOWED, "allowed-tokens");
     sampi_require(&kit.t, tokens != NULL, SAMP_E_NULL, "tokens");
     sampi_require(&kit.t, n > 0, SAMP_E_RANGE, "n");
     return sampi_kit_only(&kit, tokens, n, true);
@@ -24610,61 +24611,61 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_allowed_tokens(const samp_token *tok
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_forced_prefix(const samp_token *tokens, size_t n, int32_t begin)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_FORCED, "forced-prefix");
-    kit.t.u.rule.begin = begin;
-    kit.t.u.rule.is_idle = n == 0;
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_FORCED, "forced-prefix");
+    kit.t.u.limit.begin = begin;
+    kit.t.u.limit.is_idle = n == 0;
     return sampi_kit_only(&kit, tokens, n, false);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_NGRAM, "no-repeat-ngram");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_NGRAM, "no-repeat-ngram");
     sampi_require(&kit.t, n >= 0 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
     sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
-    kit.t.u.rule.n = n;
-    kit.t.u.rule.last_n = last_n;
-    kit.t.u.rule.penalty = INFINITY;
-    kit.t.u.rule.is_idle = n == 0;
-    kit.t.u.rule.ring.cap = kit.t.u.rule.room = n ? (uint32_t)last_n : 0;
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.penalty = INFINITY;
+    kit.t.u.limit.is_idle = n == 0;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = n ? (uint32_t)last_n : 0;
     return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker(int32_t min_period, int32_t max_period, int32_t copies,
                                                          int32_t last_n, int32_t every, float penalty)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_PERIOD, "loop-breaker");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_PERIOD, "loop-breaker");
     sampi_require(&kit.t, min_period >= 1, SAMP_E_RANGE, "min_period");
     sampi_require(&kit.t, max_period >= min_period && max_period <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "max_period");
     sampi_require(&kit.t, copies >= 2 && copies <= SAMPI_MAX_PERIOD, SAMP_E_RANGE, "copies");
     sampi_require(&kit.t, (int64_t)last_n >= (int64_t)copies * min_period, SAMP_E_RANGE, "last_n");
     sampi_require(&kit.t, every >= 1, SAMP_E_RANGE, "every");
-    kit.t.u.rule.shortest = min_period;
-    kit.t.u.rule.longest = max_period;
-    kit.t.u.rule.copies = copies;
-    kit.t.u.rule.last_n = last_n;
-    kit.t.u.rule.every = every;
-    kit.t.u.rule.penalty = penalty;
-    kit.t.u.rule.is_idle = penalty == 0.0f;
-    kit.t.u.rule.ring.cap = (uint32_t)last_n;
-    kit.t.u.rule.room = 1;
+    kit.t.u.limit.shortest = min_period;
+    kit.t.u.limit.longest = max_period;
+    kit.t.u.limit.copies = copies;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.every = every;
+    kit.t.u.limit.penalty = penalty;
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = (uint32_t)last_n;
+    kit.t.u.limit.room = 1;
     return sampi_kit_make(&kit);
 }
 
 SAMP_API SAMPI_COLD samp_sampler *samp_init_loop_breaker_cusum(int32_t n, int32_t last_n, float loss, float alarm,
                                                                float penalty)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_CUSUM, "loop-breaker-cusum");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_CUSUM, "loop-breaker-cusum");
     sampi_require(&kit.t, n >= 1 && n <= SAMPI_MAX_WINDOW, SAMP_E_RANGE, "n");
     sampi_require(&kit.t, last_n >= n, SAMP_E_RANGE, "last_n");
-    kit.t.u.rule.n = n;
-    kit.t.u.rule.last_n = last_n;
-    kit.t.u.rule.loss = loss;
-    kit.t.u.rule.alarm = alarm;
-    kit.t.u.rule.penalty = penalty;
+    kit.t.u.limit.n = n;
+    kit.t.u.limit.last_n = last_n;
+    kit.t.u.limit.loss = loss;
+    kit.t.u.limit.alarm = alarm;
+    kit.t.u.limit.penalty = penalty;
     sampi_require(&kit.t, alarm == alarm, SAMP_E_NAN, "alarm");
     sampi_require(&kit.t, alarm > 0.0f, SAMP_E_RANGE, "alarm");
-    kit.t.u.rule.is_idle = penalty == 0.0f;
-    kit.t.u.rule.ring.cap = kit.t.u.rule.room = (uint32_t)last_n;
+    kit.t.u.limit.is_idle = penalty == 0.0f;
+    kit.t.u.limit.ring.cap = kit.t.u.limit.room = (uint32_t)last_n;
     return sampi_kit_make(&kit);
 }
 
@@ -24694,7 +24695,7 @@ static SAMPI_COLD void sampi_kit_spans(sampi_kit *kit, const samp_thinking *span
 SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vocab, const samp_thinking *spans,
                                                             size_t n_spans, int32_t budget, int32_t open)
 {
-    sampi_kit kit = sampi_kit_of(SAMPI_RULE_THINKING, "thinking-budget");
+    sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_THINKING, "thinking-budget");
     sampi_require(&kit.t, !vocab || vocab->token_bytes, SAMP_E_NULL, "vocab");
     sampi_require(&kit.t, n_spans <= SAMPI_MAX_PATTERN, SAMP_E_RANGE, "n_spans");
     sampi_require(&kit.t, open >= -1 && open < (int64_t)n_spans, SAMP_E_RANGE, "open");
@@ -24707,47 +24708,47 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_thinking_budget(const samp_vocab *vo
     }
     sampi_kit_spans(&kit, spans, n_spans);
     sampi_kit_patterns(&kit, (uint32_t)n_spans + 1);
-    kit.t.u.rule.vocab = vocab;
-    kit.t.u.rule.n = kit.t.status ? 0 : (int32_t)n_spans;
-    kit.t.u.rule.budget = budget < 0 ? 0 : budget;
-    kit.t.u.rule.open = open;
-    kit.t.u.rule.is_idle = budget < 0 || n_spans == 0;
+    kit.t.u.limit.vocab = vocab;
+    kit.t.u.limit.n = kit.t.status ? 0 : (int32_t)n_spans;
+    kit.t.u.limit.budget = budget < 0 ? 0 : budget;
+    kit.t.u.limit.open = open;
+    kit.t.u.limit.is_idle = budget < 0 || n_spans == 0;
     return sampi_kit_make(&kit);
 }
 
 /* ---- the window ---- */
 
-static samp_token *sampi_rule_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
+static samp_token *sampi_limit_window(const sampi_sampler *s) { return (samp_token *)sampi_part(s, 3); }
 
 /* Room for a list of this draw, and the bans behind it: the token, and the position where it is one. */
-static sampi_count *sampi_rule_room(const sampi_sampler *s)
+static sampi_count *sampi_limit_room(const sampi_sampler *s)
 {
-    return (sampi_count *)(void *)(sampi_rule_window(s) + s->u.rule.ring.cap);
+    return (sampi_count *)(void *)(sampi_limit_window(s) + s->u.limit.ring.cap);
 }
-static sampi_count *sampi_rule_bans(const sampi_sampler *s) { return sampi_rule_room(s) + s->u.rule.room; }
+static sampi_count *sampi_limit_bans(const sampi_sampler *s) { return sampi_limit_room(s) + s->u.limit.room; }
 
 /* The token `back` places ago, 0 = the newest; as sampi_ring_at, without a division. */
-static samp_token sampi_rule_back(const sampi_sampler *s, uint32_t back)
+static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
 {
-    const sampi_ring *r = &s->u.rule.ring;
-    return sampi_rule_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
+    const sampi_ring *r = &s->u.limit.ring;
+    return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
 /* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
    Without a list: is there any? */
-static uint32_t sampi_rule_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
+static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
-    const uint32_t size = s->u.rule.ring.size;
+    const uint32_t size = s->u.limit.ring.size;
     uint32_t n = 0, kept = 0;
-    samp_token newest = m && size ? sampi_rule_back(s, 0) : 0;
+    samp_token newest = m && size ? sampi_limit_back(s, 0) : 0;
     for (uint32_t back = 1; back <= size && m <= size - back; back++) {
         SAMPI_COUNT_STEPS(1);
         uint32_t k = 1;
-        if (m && sampi_rule_back(s, back) != newest) continue;
-        while (k < m && sampi_rule_back(s, back + k) == sampi_rule_back(s, k)) k++;
+        if (m && sampi_limit_back(s, back) != newest) continue;
+        while (k < m && sampi_limit_back(s, back + k) == sampi_limit_back(s, k)) k++;
         if (k < m) continue;
         if (!list) return 1;
-        list[n].token = sampi_rule_back(s, back - 1);
+        list[n].token = sampi_limit_back(s, back - 1);
         list[n++].count = 0;
     }
     if (list) sampi_count_sort(list, n);
@@ -24757,12 +24758,12 @@ static uint32_t sampi_rule_followers(const sampi_sampler *s, uint32_t m, sampi_c
 }
 
 /* The smallest period of the newest tokens, 0: none. */
-static uint32_t sampi_rule_period(const sampi_sampler *s)
+static uint32_t sampi_limit_period(const sampi_sampler *s)
 {
-    for (uint32_t p = (uint32_t)s->u.rule.shortest; p <= (uint32_t)s->u.rule.longest; p++) {
-        uint64_t same = (uint64_t)p * (uint32_t)(s->u.rule.copies - 1), k = 0;
-        if (same + p > s->u.rule.ring.size) return 0;
-        while (k < same && sampi_rule_back(s, (uint32_t)k) == sampi_rule_back(s, (uint32_t)k + p)) k++;
+    for (uint32_t p = (uint32_t)s->u.limit.shortest; p <= (uint32_t)s->u.limit.longest; p++) {
+        uint64_t same = (uint64_t)p * (uint32_t)(s->u.limit.copies - 1), k = 0;
+        if (same + p > s->u.limit.ring.size) return 0;
+        while (k < same && sampi_limit_back(s, (uint32_t)k) == sampi_limit_back(s, (uint32_t)k + p)) k++;
         if (k == same) return p;
     }
     return 0;
@@ -24772,66 +24773,67 @@ static uint32_t sampi_rule_period(const sampi_sampler *s)
 
 /* The node behind a token; *before: how many symbols before this token the longest pattern began that ends in it, -1:
    none does. */
-static uint32_t sampi_rule_walk(const sampi_sampler *s, samp_token token, int64_t *before)
+static uint32_t sampi_limit_walk(const sampi_sampler *s, samp_token token, int64_t *before)
 {
     const sampi_knot *knot = sampi_knots(s);
     const sampi_hop *hop = (const sampi_hop *)sampi_part(s, 1);
-    const uint32_t mask = s->u.rule.hop_mask;
-    uint32_t node = s->u.rule.node;
+    const uint32_t mask = s->u.limit.hop_mask;
+    uint32_t node = s->u.limit.node;
     *before = -1;
     if (!s->part_size[1]) return node;
-    if (s->u.rule.what != SAMPI_RULE_LISTS || !s->u.rule.vocab) {
+    if (s->u.limit.what != SAMPI_LIMIT_LISTS || !s->u.limit.vocab) {
         node = sampi_hop_on(knot, hop, mask, node, token);
         *before = (int64_t)knot[node].mark - 1;
         return node;
     }
     size_t n;
-    const char *bytes = sampi_bytes_of(s->u.rule.vocab, token, &n);
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
     for (size_t i = 0; i < n; i++) {
-        node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.rule.flags & SAMP_BAN_ANY_CASE));
+        node = sampi_hop_on(knot, hop, mask, node, sampi_fold(bytes[i], s->u.limit.flags & SAMP_BAN_ANY_CASE));
         int64_t symbols = (int64_t)knot[node].mark - (int64_t)i - 1;
-        if (knot[node].mark && symbols > *before) *before = symbols > 0 ? symbols : 0;
+        if (symbols < 0) symbols = 0; /* within the token */
+        if (knot[node].mark && symbols > *before) *before = symbols;
     }
     return node;
 }
 
 /* A pattern of a rewinding ban is complete, and began so many symbols before this token: the token in which that was is
    one no more, at its place. The window has this token too. */
-static void sampi_rule_ban(sampi_sampler *s, int64_t before)
+static void sampi_limit_ban(sampi_sampler *s, int64_t before)
 {
-    sampi_rule *r = &s->u.rule;
-    sampi_count *ban = sampi_rule_bans(s);
+    sampi_limit *r = &s->u.limit;
+    sampi_count *ban = sampi_limit_bans(s);
     uint32_t count = 1;
     for (; before > 0 && count < r->ring.size; count++) {
         size_t n = 1;
-        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_rule_back(s, count), &n);
+        if (r->vocab) (void)sampi_bytes_of(r->vocab, sampi_limit_back(s, count), &n);
         before -= (int64_t)n;
     }
     if (r->n_bans == r->ban_room) memmove(ban, ban + 1, --r->n_bans * sizeof *ban);
-    ban[r->n_bans].token = sampi_rule_back(s, count - 1);
+    ban[r->n_bans].token = sampi_limit_back(s, count - 1);
     ban[r->n_bans++].count = (int32_t)(r->at + 1 - count);
     if (r->mode < count) r->mode = count;
 }
 
-static void sampi_rule_rewinds(sampi_sampler *s, samp_token token, int64_t before)
+static void sampi_limit_rewinds(sampi_sampler *s, samp_token token, int64_t before)
 {
-    sampi_rule *r = &s->u.rule;
+    sampi_limit *r = &s->u.limit;
     uint32_t kept = 0;
-    sampi_count *ban = sampi_rule_bans(s);
+    sampi_count *ban = sampi_limit_bans(s);
     for (uint32_t i = 0; i < r->n_bans; i++) /* those of another text go */
         if ((uint32_t)ban[i].count <= r->at) ban[kept++] = ban[i];
     r->n_bans = kept;
     if (r->mode && r->mode < INT32_MAX) r->mode++;
-    sampi_ring_push(&r->ring, sampi_rule_window(s), token);
-    if (before >= 0) sampi_rule_ban(s, before);
+    sampi_ring_push(&r->ring, sampi_limit_window(s), token);
+    if (before >= 0) sampi_limit_ban(s, before);
 }
 
 /* Bytes of a character that are still to come, behind a token. */
-static uint32_t sampi_rule_missing(const sampi_sampler *s, samp_token token)
+static uint32_t sampi_limit_missing(const sampi_sampler *s, samp_token token)
 {
     size_t n;
-    const char *bytes = sampi_bytes_of(s->u.rule.vocab, token, &n);
-    uint32_t missing = s->u.rule.missing;
+    const char *bytes = sampi_bytes_of(s->u.limit.vocab, token, &n);
+    uint32_t missing = s->u.limit.missing;
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)bytes[i];
         if ((c & 0xc0) == 0x80)
@@ -24843,27 +24845,27 @@ static uint32_t sampi_rule_missing(const sampi_sampler *s, samp_token token)
 }
 
 /* Modes of thinking: 0 not at all; 2 i + 1 in span i, 2 i + 2 its end is forced. */
-static const sampi_span *sampi_rule_span(const sampi_sampler *s)
+static const sampi_span *sampi_limit_span(const sampi_sampler *s)
 {
-    return (const sampi_span *)sampi_part(s, 2) + (s->u.rule.mode - 1) / 2;
+    return (const sampi_span *)sampi_part(s, 2) + (s->u.limit.mode - 1) / 2;
 }
-static bool sampi_rule_forces(const sampi_sampler *s) { return s->u.rule.mode && s->u.rule.mode % 2 == 0; }
+static bool sampi_limit_forces(const sampi_sampler *s) { return s->u.limit.mode && s->u.limit.mode % 2 == 0; }
 
 /* The budget is spent: what is forced begins where the text is already. */
-static void sampi_rule_spend(sampi_sampler *s)
+static void sampi_limit_spend(sampi_sampler *s)
 {
-    sampi_rule *r = &s->u.rule;
+    sampi_limit *r = &s->u.limit;
     uint64_t budget = (uint64_t)r->budget;
     if (r->mode % 2 == 0 || r->count_in < budget || (r->missing && r->count_in < budget + 4)) return;
     r->mode++;
-    r->count_in = sampi_rule_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
+    r->count_in = sampi_limit_span(s)->is_end ? sampi_knots(s)[r->node].depth : 0;
 }
 
-static void sampi_rule_think(sampi_sampler *s, samp_token token)
+static void sampi_limit_think(sampi_sampler *s, samp_token token)
 {
-    sampi_rule *r = &s->u.rule;
+    sampi_limit *r = &s->u.limit;
     uint32_t mark = sampi_knots(s)[r->node].mark; /* behind the token */
-    if (r->vocab) r->missing = sampi_rule_missing(s, token);
+    if (r->vocab) r->missing = sampi_limit_missing(s, token);
     if (r->mode == 0) {
         if (mark == 0) return;
         r->mode = 2 * mark - 1;
@@ -24871,83 +24873,83 @@ static void sampi_rule_think(sampi_sampler *s, samp_token token)
         r->count_in = 0;
     } else if (mark) {
         r->mode = r->node = r->count_in = 0;
-    } else if (!sampi_rule_forces(s)) {
+    } else if (!sampi_limit_forces(s)) {
         r->count_in++;
     } else {
-        const sampi_span *span = sampi_rule_span(s);
+        const sampi_span *span = sampi_limit_span(s);
         const samp_token *force = (const samp_token *)sampi_part(s, 2) + span->first;
         if (span->is_end)
             r->count_in = sampi_knots(s)[r->node].depth;
         else if (token == force[r->count_in] && ++r->count_in == span->n)
             r->mode = r->node = r->count_in = 0;
     }
-    sampi_rule_spend(s);
+    sampi_limit_spend(s);
 }
 
 static void sampi_constraint_accept(sampi_sampler *s, samp_token token)
 {
-    sampi_rule *r = &s->u.rule;
-    samp_token *window = sampi_rule_window(s);
+    sampi_limit *r = &s->u.limit;
+    samp_token *window = sampi_limit_window(s);
     int64_t before;
-    r->node = sampi_rule_walk(s, token, &before);
+    r->node = sampi_limit_walk(s, token, &before);
     switch (r->what) {
-        case SAMPI_RULE_LISTS:
-            if (r->ban_room) sampi_rule_rewinds(s, token, before);
+        case SAMPI_LIMIT_LISTS:
+            if (r->ban_room) sampi_limit_rewinds(s, token, before);
             break;
-        case SAMPI_RULE_NGRAM: sampi_ring_push(&r->ring, window, token); break;
-        case SAMPI_RULE_PERIOD:
-            if (r->mode && sampi_rule_back(s, r->mode - 1) != token) r->mode = 0;
+        case SAMPI_LIMIT_NGRAM: sampi_ring_push(&r->ring, window, token); break;
+        case SAMPI_LIMIT_PERIOD:
+            if (r->mode && sampi_limit_back(s, r->mode - 1) != token) r->mode = 0;
             sampi_ring_push(&r->ring, window, token);
-            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_rule_period(s);
+            if (!r->mode && (r->at + 1) % (uint32_t)r->every == 0) r->mode = sampi_limit_period(s);
             break;
-        case SAMPI_RULE_CUSUM:
+        case SAMPI_LIMIT_CUSUM:
             sampi_ring_push(&r->ring, window, token);
-            r->sum += sampi_rule_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
+            r->sum += sampi_limit_followers(s, (uint32_t)r->n, NULL) ? 1.0f : -r->loss;
             r->sum = r->sum < 0.0f ? 0.0f : r->sum > r->alarm ? r->alarm : r->sum;
             break;
-        case SAMPI_RULE_THINKING: sampi_rule_think(s, token); break;
-        case SAMPI_RULE_GROWING:
-        case SAMPI_RULE_ALLOWED:
-        case SAMPI_RULE_FORCED: break;
+        case SAMPI_LIMIT_THINKING: sampi_limit_think(s, token); break;
+        case SAMPI_LIMIT_GROWING:
+        case SAMPI_LIMIT_ALLOWED:
+        case SAMPI_LIMIT_FORCED: break;
     }
     if (r->at < INT32_MAX) r->at++;
 }
 
 static void sampi_constraint_reset(sampi_sampler *s)
 {
-    sampi_rule *r = &s->u.rule;
+    sampi_limit *r = &s->u.limit;
     r->at = r->node = r->mode = r->count_in = r->missing = r->n_bans = 0;
     r->sum = 0.0f;
     r->ring.size = r->ring.head = 0;
-    if (r->what != SAMPI_RULE_THINKING || r->open < 0 || r->is_idle) return;
+    if (r->what != SAMPI_LIMIT_THINKING || r->open < 0 || r->is_idle) return;
     r->node = (uint32_t)r->open + 1;
     r->mode = 2 * (uint32_t)r->open + 1;
-    if (r->budget == 0) r->mode++; /* as sampi_rule_spend, which needs the parts */
+    if (r->budget == 0) r->mode++; /* as sampi_limit_spend, which needs the parts */
 }
 
 static void sampi_constraint_past(sampi_sampler *s, sampi_record *r)
 {
-    sampi_record_words(r, &s->u.rule.at, 6); /* up to sum */
-    sampi_record_ring(r, &s->u.rule.ring, sampi_rule_window(s));
+    sampi_record_words(r, &s->u.limit.at, 6); /* up to sum */
+    sampi_record_ring(r, &s->u.limit.ring, sampi_limit_window(s));
 }
 
 /* ---- what a draw asks ---- */
 
 /* The only tokens that are allowed now, in order: how many, 0: all are. */
-static size_t sampi_rule_only(const sampi_sampler *s, const samp_token **tokens)
+static size_t sampi_limit_only(const sampi_sampler *s, const samp_token **tokens)
 {
-    const sampi_rule *r = &s->u.rule;
+    const sampi_limit *r = &s->u.limit;
     const samp_token *words = (const samp_token *)sampi_part(s, 2);
     *tokens = words;
     switch (r->what) {
-        case SAMPI_RULE_ALLOWED: return s->part_size[2] / sizeof *words;
-        case SAMPI_RULE_FORCED:
+        case SAMPI_LIMIT_ALLOWED: return s->part_size[2] / sizeof *words;
+        case SAMPI_LIMIT_FORCED:
             if (r->at < (uint32_t)r->begin || r->at - (uint32_t)r->begin >= (uint32_t)r->n) return 0;
             *tokens = words + (r->at - (uint32_t)r->begin);
             return 1;
-        case SAMPI_RULE_THINKING:
-            if (!sampi_rule_forces(s)) return 0;
-            *tokens = words + sampi_rule_span(s)->first + r->count_in;
+        case SAMPI_LIMIT_THINKING:
+            if (!sampi_limit_forces(s)) return 0;
+            *tokens = words + sampi_limit_span(s)->first + r->count_in;
             return 1;
         default: return 0;
     }
@@ -24963,16 +24965,16 @@ typedef struct sampi_lists {
 } sampi_lists;
 
 /* The list of those that make one. */
-static uint32_t sampi_rule_make(const sampi_sampler *s, sampi_count *list)
+static uint32_t sampi_limit_make(const sampi_sampler *s, sampi_count *list)
 {
-    const sampi_rule *r = &s->u.rule;
-    const sampi_count *ban = sampi_rule_bans(s);
+    const sampi_limit *r = &s->u.limit;
+    const sampi_count *ban = sampi_limit_bans(s);
     uint32_t n = 0, kept = 0;
     switch (r->what) {
-        case SAMPI_RULE_NGRAM: return sampi_rule_followers(s, (uint32_t)r->n - 1, list);
-        case SAMPI_RULE_CUSUM: return r->sum >= r->alarm ? sampi_rule_followers(s, (uint32_t)r->n - 1, list) : 0;
-        case SAMPI_RULE_PERIOD:
-            if (r->mode) list[n++].token = sampi_rule_back(s, r->mode - 1);
+        case SAMPI_LIMIT_NGRAM: return sampi_limit_followers(s, (uint32_t)r->n - 1, list);
+        case SAMPI_LIMIT_CUSUM: return r->sum >= r->alarm ? sampi_limit_followers(s, (uint32_t)r->n - 1, list) : 0;
+        case SAMPI_LIMIT_PERIOD:
+            if (r->mode) list[n++].token = sampi_limit_back(s, r->mode - 1);
             return n;
         default: break;
     }
@@ -24986,12 +24988,12 @@ static uint32_t sampi_rule_make(const sampi_sampler *s, sampi_count *list)
 
 static sampi_lists sampi_lists_of(const sampi_sampler *s)
 {
-    const sampi_rule *r = &s->u.rule;
+    const sampi_limit *r = &s->u.limit;
     sampi_lists it = { s, NULL, 0, r->node, r->room > 0, false };
-    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_RULE_THINKING ||
+    it.is_over = !(it.is_made || r->n_knots) || r->what == SAMPI_LIMIT_THINKING ||
                  (r->count && r->at < (uint32_t)r->begin) ||
                  (r->count && r->at - (uint32_t)r->begin >= (uint32_t)r->count) ||
-                 (r->what == SAMPI_RULE_GROWING && r->at <= (uint32_t)r->begin);
+                 (r->what == SAMPI_LIMIT_GROWING && r->at <= (uint32_t)r->begin);
     return it;
 }
 
@@ -25000,8 +25002,8 @@ static bool sampi_next_list(sampi_lists *it)
     const sampi_sampler *s = it->s;
     if (it->is_made && !it->is_over) {
         it->is_over = true;
-        it->list = sampi_rule_room(s);
-        it->n = sampi_rule_make(s, sampi_rule_room(s));
+        it->list = sampi_limit_room(s);
+        it->n = sampi_limit_make(s, sampi_limit_room(s));
         return it->n > 0;
     }
     for (it->n = 0; it->n == 0 && !it->is_over;) {
@@ -25015,17 +25017,17 @@ static bool sampi_next_list(sampi_lists *it)
 }
 
 /* The new logit of a token in a list. */
-static float sampi_rule_change(const sampi_sampler *s, float l, const sampi_count *entry)
+static float sampi_limit_change(const sampi_sampler *s, float l, const sampi_count *entry)
 {
-    const sampi_rule *r = &s->u.rule;
+    const sampi_limit *r = &s->u.limit;
     float bias = -INFINITY;
     if (sampi_masked(l)) return l;
-    if (r->what == SAMPI_RULE_GROWING) {
+    if (r->what == SAMPI_LIMIT_GROWING) {
         double power = sampi_powi((double)r->factor, (int32_t)(r->at - (uint32_t)r->begin)) - 1.0;
         float by = power < (double)FLT_MAX ? (float)power : FLT_MAX;
         return sampi_finite(l + sampi_finite(sampi_roundf(fabsf(l) * by)));
     }
-    if (r->what != SAMPI_RULE_LISTS)
+    if (r->what != SAMPI_LIMIT_LISTS)
         bias = -r->penalty;
     else if (!r->ban_room)
         memcpy(&bias, &entry->count, 4);
@@ -25036,7 +25038,7 @@ static float sampi_rule_change(const sampi_sampler *s, float l, const sampi_coun
 static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     const samp_token *only;
-    size_t n = sampi_rule_only(s, &only);
+    size_t n = sampi_limit_only(s, &only);
     for (size_t i = 0; n && i < cur->size; i++) {
         size_t at = sampi_find_token(only, sizeof *only, n, cur->data[i].id);
         if ((at < n && only[at] == cur->data[i].id) || sampi_masked(cur->data[i].logit)) continue;
@@ -25045,7 +25047,7 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     }
     if (n) return SAMP_OK;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);)
-        sampi_patch(s, cur, it.list, it.n, sampi_rule_change);
+        sampi_patch(s, cur, it.list, it.n, sampi_limit_change);
     return SAMP_OK;
 }
 
@@ -25069,7 +25071,7 @@ static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 {
     const samp_token *only;
-    size_t n = sampi_rule_only(s, &only), at;
+    size_t n = sampi_limit_only(s, &only), at;
     bool has_masked = false;
     float l;
     if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
@@ -25077,7 +25079,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
         sampi_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
             if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;
-            l = sampi_rule_change(s, l, &it.list[i]);
+            l = sampi_limit_change(s, l, &it.list[i]);
             sampi_set_element(row, at, l);
             has_masked |= sampi_masked(l);
         }
@@ -25090,7 +25092,7 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
 /* Its numbers are fields; its lists and automata are what else it was made of. */
 static SAMPI_COLD void sampi_constraint_settings(const sampi_sampler *s, uint64_t *hash)
 {
-    sampi_mix(hash, (uint64_t)(uint32_t)s->u.rule.flags << 32 | (uint32_t)s->u.rule.open);
+    sampi_mix(hash, (uint64_t)(uint32_t)s->u.limit.flags << 32 | (uint32_t)s->u.limit.open);
     for (int i = 0; i < 3; i++)
         for (size_t k = 0; k < s->part_size[i] / 4; k++) sampi_mix(hash, ((const uint32_t *)sampi_part(s, i))[k]);
 }
@@ -25103,7 +25105,7 @@ static SAMPI_COLD void sampi_io_word(sampi_io *io, uint32_t *x, uint64_t most)
 }
 
 /* Could these be the state of a budget? The node must belong to the mode, for what is forced begins there. */
-static SAMPI_COLD bool sampi_rule_thinks(const sampi_sampler *s, const sampi_rule *now)
+static SAMPI_COLD bool sampi_limit_thinks(const sampi_sampler *s, const sampi_limit *now)
 {
     const sampi_knot *knot = sampi_knots(s);
     uint32_t root = now->node, span = (now->mode - 1) / 2;
@@ -25117,8 +25119,8 @@ static SAMPI_COLD bool sampi_rule_thinks(const sampi_sampler *s, const sampi_rul
 
 static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 {
-    sampi_rule *r = &s->u.rule, now = *r;
-    bool thinks = r->what == SAMPI_RULE_THINKING;
+    sampi_limit *r = &s->u.limit, now = *r;
+    bool thinks = r->what == SAMPI_LIMIT_THINKING;
     if (r->is_idle) return;
     sampi_io_word(io, &now.at, INT32_MAX);
     sampi_io_word(io, &now.node, r->n_knots ? r->n_knots - 1 : 0);
@@ -25129,14 +25131,14 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
     sampi_io ahead = *io; /* how many tokens the window will have */
     sampi_io_word(&ahead, &now.ring.size, now.at);
     io->bad |= ahead.bad;
-    sampi_io_ring(io, &r->ring, sampi_rule_window(s));
-    io->bad |= r->what == SAMPI_RULE_PERIOD && now.mode > now.ring.size;
+    sampi_io_ring(io, &r->ring, sampi_limit_window(s));
+    io->bad |= r->what == SAMPI_LIMIT_PERIOD && now.mode > now.ring.size;
     sampi_io_word(io, &now.n_bans, r->ban_room);
     for (uint32_t i = 0; i < now.n_bans && !io->bad; i++) {
-        sampi_io_token(io, &sampi_rule_bans(s)[i].token, 0);
-        sampi_io_token(io, &sampi_rule_bans(s)[i].count, 0);
+        sampi_io_token(io, &sampi_limit_bans(s)[i].token, 0);
+        sampi_io_token(io, &sampi_limit_bans(s)[i].count, 0);
     }
-    if (!io->bad && thinks) io->bad |= !sampi_rule_thinks(s, &now);
+    if (!io->bad && thinks) io->bad |= !sampi_limit_thinks(s, &now);
     if (io->mode != SAMPI_READ) return;
     now.ring = r->ring;
     *r = now;
@@ -25146,7 +25148,7 @@ static SAMPI_COLD void sampi_constraint_state(sampi_sampler *s, sampi_io *io)
 
 static int32_t sampi_rewind_of(const sampi_sampler *s)
 {
-    int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.rule.ban_room ? (int32_t)s->u.rule.mode : 0;
+    int32_t most = s->kind == SAMPI_CONSTRAINT && s->u.limit.ban_room ? (int32_t)s->u.limit.mode : 0;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n; i++) {
         int32_t n = sampi_rewind_of(s->u.chain.item[i]);
         if (most < n) most = n;
@@ -25160,18 +25162,18 @@ SAMP_API int32_t samp_rewind_length(const samp_sampler *s)
     return status ? status : sampi_rewind_of((const sampi_sampler *)s);
 }
 
-static const sampi_rule *sampi_thinking_of(const sampi_sampler *s)
+static const sampi_limit *sampi_thinking_of(const sampi_sampler *s)
 {
-    const sampi_rule *found = NULL;
+    const sampi_limit *found = NULL;
     for (int32_t i = 0; sampi_is_chain(s) && i < s->u.chain.n && !found; i++)
         found = sampi_thinking_of(s->u.chain.item[i]);
-    return s->kind == SAMPI_CONSTRAINT && s->u.rule.what == SAMPI_RULE_THINKING ? &s->u.rule : found;
+    return s->kind == SAMPI_CONSTRAINT && s->u.limit.what == SAMPI_LIMIT_THINKING ? &s->u.limit : found;
 }
 
 SAMP_API int32_t samp_thinking_left(const samp_sampler *s)
 {
     int status = samp_status(s, NULL);
-    const sampi_rule *r = status ? NULL : sampi_thinking_of((const sampi_sampler *)s);
+    const sampi_limit *r = status ? NULL : sampi_thinking_of((const sampi_sampler *)s);
     if (!r) return status ? status : SAMP_E_UNSUPPORTED;
     if (r->mode == 0) return -1;
     return r->mode % 2 && r->count_in < (uint32_t)r->budget ? r->budget - (int32_t)r->count_in : 0;

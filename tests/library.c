@@ -5,6 +5,7 @@
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_CONSTRAINTS
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
