@@ -11,6 +11,7 @@
 #endif
 #define HEAP_HERE
 #include "heap.h"
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_SHARDS
 #define SAMPLING_GRAMMAR

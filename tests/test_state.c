@@ -7,6 +7,7 @@
 #endif
 #define HEAP_HERE
 #include "heap.h"
+#define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "../sampling.h"
 #include "case.h"
