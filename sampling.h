@@ -1383,7 +1383,7 @@ SAMP_API samp_sampler *samp_init_length_penalty(const samp_token *tokens, size_t
 
 /* samp_init_no_repeat_ngram -- mask each token that would complete n tokens which stand in the last last_n accepted
    ones already, in this order.
-     Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: about 1 us for 4096.
+     Range    n in 0 .. 2^22, 0 = off; last_n in [n, 2^22].   Cost  O(last_n) a draw: some us for 4096.
      Source   Hugging Face's no_repeat_ngram_size; fairseq. */
 SAMP_API samp_sampler *samp_init_no_repeat_ngram(int32_t n, int32_t last_n);
 
@@ -4109,7 +4109,7 @@ typedef struct sampi_limit {
     int32_t n, begin, count; /* of what it is made of; works from the position `begin` on, so long: 0: for ever */
     int32_t last_n, shortest, longest, copies, every, budget, open, flags;
     float factor, penalty, alarm, loss;
-    bool is_idle;
+    bool is_idle, masks;        /* masks: its lists have no bias but -infinity */
     uint32_t n_knots, hop_mask; /* parts 0 and 1 */
     uint32_t room, ban_room;    /* part 3, behind the window */
     uint32_t at;                /* the position; from here to sum what a token changes */
@@ -24114,6 +24114,9 @@ typedef struct sampi_span {
 #define SAMPI_MAX_SYMBOLS  (1 << 20)
 #define SAMPI_MAX_PERIOD   (1 << 16)
 #define SAMPI_BANS         256
+#ifndef SAMPI_LONG_LIST /* tests have a smaller one */
+#define SAMPI_LONG_LIST 512
+#endif
 
 /* ---- the automaton ---- */
 
@@ -24183,7 +24186,7 @@ typedef struct sampi_kit {
     size_t n_entries;
     uint32_t *words; /* [n_words] part 2, where that is no list */
     size_t n_words, n_symbols;
-    bool no_memory, is_doubled;
+    bool no_memory, is_doubled, weighs; /* weighs: a bias is not -infinity */
 } sampi_kit;
 
 /* Zeroed memory, or kit->no_memory is set. */
@@ -24255,6 +24258,7 @@ static void sampi_kit_put(sampi_kit *kit, uint32_t node, samp_token token, float
         memcpy(&e->count, &bias, 4);
     } else {
         kit->n_entries++;
+        kit->weighs |= !sampi_masked(bias);
     }
     knot->n++;
 }
@@ -24431,6 +24435,7 @@ static SAMPI_COLD samp_sampler *sampi_kit_make(sampi_kit *kit)
 {
     sampi_sampler *t = &kit->t;
     const void *from[3] = { kit->knot, kit->hop, kit->entry ? (const void *)kit->entry : kit->words };
+    t->u.limit.masks = kit->entry && !kit->weighs;
     t->u.limit.n_knots = kit->n_knots;
     t->u.limit.hop_mask = kit->n_hops - 1;
     t->part_size[0] = kit->n_knots * sizeof *kit->knot;
@@ -24551,7 +24556,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_min_tokens(const samp_token *tokens,
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_LISTS, "min-tokens");
     sampi_require(&kit.t, n_min >= 0, SAMP_E_RANGE, "n_min");
-    sampi_require(&kit.t, begin >= 0 && begin <= INT32_MAX - n_min, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + n_min <= INT32_MAX, SAMP_E_RANGE, "begin");
     kit.t.u.limit.count = kit.t.status ? 0 : begin + n_min;
     kit.t.u.limit.is_idle = n_min == 0;
     return sampi_kit_tokens(&kit, tokens, n, -INFINITY);
@@ -24570,7 +24575,7 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_length_penalty(const samp_token *tok
 {
     sampi_kit kit = sampi_kit_of(SAMPI_LIMIT_GROWING, "length-penalty");
     sampi_require(&kit.t, start >= 0, SAMP_E_RANGE, "start");
-    sampi_require(&kit.t, begin >= 0 && begin <= INT32_MAX - start, SAMP_E_RANGE, "begin");
+    sampi_require(&kit.t, begin >= 0 && (int64_t)begin + start <= INT32_MAX, SAMP_E_RANGE, "begin");
     sampi_require(&kit.t, factor == factor, SAMP_E_NAN, "factor");
     sampi_require(&kit.t, factor > 0.0f, SAMP_E_RANGE, "factor");
     kit.t.u.limit.begin = kit.t.status ? 0 : begin + start;
@@ -24734,17 +24739,28 @@ static samp_token sampi_limit_back(const sampi_sampler *s, uint32_t back)
     return sampi_limit_window(s)[r->head > back ? r->head - 1 - back : r->head + r->cap - 1 - back];
 }
 
+/* The first place from `back` on, and before `end`, where this token stands; else end. */
+static uint32_t sampi_limit_find(const sampi_sampler *s, uint32_t back, uint32_t end, samp_token token)
+{
+    const sampi_ring *r = &s->u.limit.ring;
+    const samp_token *window = sampi_limit_window(s);
+    for (; back < end && back < r->head; back++)
+        if (window[r->head - 1 - back] == token) return back;
+    for (; back < end; back++)
+        if (window[r->head + r->cap - 1 - back] == token) return back;
+    return end;
+}
+
 /* The tokens that followed the newest m, wherever these stood before: list [room] in order, each once, and how many.
    Without a list: is there any? */
 static uint32_t sampi_limit_followers(const sampi_sampler *s, uint32_t m, sampi_count *list)
 {
-    const uint32_t size = s->u.limit.ring.size;
+    const uint32_t size = s->u.limit.ring.size, end = size > m ? size - m + 1 : 1;
     uint32_t n = 0, kept = 0;
-    samp_token newest = m && size ? sampi_limit_back(s, 0) : 0;
-    for (uint32_t back = 1; back <= size && m <= size - back; back++) {
-        SAMPI_COUNT_STEPS(1);
+    for (uint32_t back = 1; back < end; back++) {
         uint32_t k = 1;
-        if (m && sampi_limit_back(s, back) != newest) continue;
+        if (m) back = sampi_limit_find(s, back, end, sampi_limit_back(s, 0));
+        if (back == end) break;
         while (k < m && sampi_limit_back(s, back + k) == sampi_limit_back(s, k)) k++;
         if (k < m) continue;
         if (!list) return 1;
@@ -25051,12 +25067,33 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
+/* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
+static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
+{
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for */
+    const size_t words = (row->n + 31) / 32;
+    if (n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->r != 1.0f || row->is_own ||
+        row->array || (keeps && row->mask))
+        return false;
+    if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
+    if (row->mask && row->mask != bits) memcpy(bits, row->mask, words * sizeof *bits);
+    for (size_t i = 0; i < n; i++) {
+        uint32_t token = *(const uint32_t *)(const void *)((const char *)list + i * size), bit = 1u << token % 32;
+        if (token >= row->n) break;
+        bits[token / 32] = keeps ? bits[token / 32] | bit : bits[token / 32] & ~bit;
+    }
+    row->x = NULL;
+    row->mask = bits;
+    return true;
+}
+
 /* Keep these tokens of a row: few, whatever its length. */
 static int sampi_fast_only(sampi_row *row, const samp_token *only, size_t n)
 {
     float *x = row->work->x, l;
     int32_t *id = row->work->id;
     size_t m = 0, at;
+    if (sampi_fast_mask(row, only, sizeof *only, n, true)) return sampi_scan(row);
     for (size_t i = 0; i < n; i++) {
         if (!sampi_find_logit(row, only[i], &at, &l)) continue;
         samp_token to = sampi_id_at(row, at); /* of a compact row no place is before its new one */
@@ -25073,9 +25110,15 @@ static int sampi_fast_constraint(sampi_row *row, sampi_sampler *s)
     const samp_token *only;
     size_t n = sampi_limit_only(s, &only), at;
     bool has_masked = false;
+    int status;
     float l;
     if (n) return s->rng == SAMP_RNG_PHILOX ? sampi_fast_only(row, only, n) : SAMPI_DECLINED;
     for (sampi_lists it = sampi_lists_of(s); sampi_next_list(&it);) {
+        if (s->u.limit.masks && s->rng == SAMP_RNG_PHILOX &&
+            sampi_fast_mask(row, it.list, sizeof *it.list, it.n, false)) {
+            if ((status = sampi_scan(row))) return status;
+            continue;
+        }
         sampi_begin_patch(row, it.n);
         for (uint32_t i = 0; i < it.n; i++) {
             if (!sampi_find_logit(row, it.list[i].token, &at, &l)) continue;

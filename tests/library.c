@@ -6,6 +6,7 @@
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
 #define SAMPLING_CONSTRAINTS
+#define SAMPI_LONG_LIST 3
 #include "inside.h"
 #define SAMPI_COUNT_STEPS(n) (inside_steps += (size_t)(n))
 #define SAMPLING_IMPLEMENTATION
