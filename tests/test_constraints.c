@@ -1022,7 +1022,7 @@ static int make_rows(void **state)
     return 0;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_walks),
                                         cmocka_unit_test(test_rewinding),
@@ -1035,5 +1035,6 @@ int main(void)
                                         cmocka_unit_test(test_hostile_states),
                                         cmocka_unit_test(test_other_settings),
                                         cmocka_unit_test(test_verify) };
+    if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, make_rows, NULL);
 }
