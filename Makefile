@@ -18,7 +18,7 @@ COMPILERS = $$(for c in gcc clang; do command -v $$c > /dev/null && echo $$c; do
 .SUFFIXES:
 
 # what users need; the rest is for those who work on the library
-USERS := demo test lib install uninstall man llama bench bench-peer bench-grammar plots parity help
+USERS := demo play test lib install uninstall man llama bench bench-peer bench-grammar plots parity help
 
 ## help: list the targets
 help:
@@ -35,6 +35,25 @@ demo: $(B)/tales
 
 $(B)/tales: bench/tales.c bench/tales_model.h sampling.h | $(B)
 	$(CC) $(CFLAGS) -O3 -std=c11 $(WARN) -I. $< -o $@ -lm
+
+PLAY := $(B)/play
+PLAY_PARTS := $(PLAY)/play.wasm bench/data/tales.bin $(PLAY)/rows.f16 bench/data/list.gbnf bench/data/verse.gbnf bench/data/hero.json bench/play/play.js
+
+## play: build/play/index.html, a page to play with: samplers, a row, stories, grammars (installs clang's WebAssembly)
+play:
+	@sh tests/deps.sh check wasm || sh tests/deps.sh install wasm
+	@$(MAKE) --no-print-directory $(PLAY)/index.html
+	@echo "$(PLAY)/index.html: open it in a browser, or put it on a server; it is one file and needs no other"
+
+$(PLAY)/index.html: bench/play/index.html bench/play/page.awk $(PLAY_PARTS)
+	awk -v files="$(PLAY_PARTS)" -f bench/play/page.awk $< > $@
+
+$(PLAY)/play.wasm: bench/play/play.c bench/tales_model.h sampling.h | $(PLAY)
+	$(WASM_CC) -msimd128 -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all $< -o $@ -lm
+
+# four rows of 32768 logits
+$(PLAY)/rows.f16: tests/data/real_rows.f16 | $(PLAY)
+	head -c 262144 $< > $@
 
 # ---------------------------------------------------------------------------------------------------- tests
 
@@ -202,6 +221,7 @@ test-arm64: tests/test_fast.c tests/test_batch.c tests/test_math.c $(TEST_DEPS) 
 	aarch64-linux-gnu-gcc -static -O2 $(C11) -DSAMP_TEST_PLAIN tests/test_math.c -o $(B)/math_arm64 -lm
 	qemu-aarch64 $(B)/math_arm64 | tail -n 1
 	SAMP_TEST_CASES=$${SAMP_TEST_CASES:-2000} qemu-aarch64 $(B)/fast_arm64 $(if $(ARGS),$(ARGS),random_chains)
+	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/fast_arm64 sums_in_order
 	SAMP_TEST_QUICK=1 qemu-aarch64 $(B)/batch_arm64
 
 ## test-generic: the fast path and batches with the kernels that need no instruction set (vectors of 16 bytes)
@@ -377,10 +397,19 @@ $(B)/shard_mpi: bench/shard_mpi.c tests/floats.h tests/source.h sampling.h tests
 deps-mpi:
 	@sh tests/deps.sh check mpi || sh tests/deps.sh install mpi
 
+## test-play: the page in headless Chromium: the native library's tokens for 1,000 settings, keyboard, links, errors, stories
+test-play: deps-play
+	@$(MAKE) --no-print-directory $(PLAY)/index.html $(B)/libsampling.a
+	@CC="$(CC)" node tests/play/test.mjs $(PLAY) $(ARGS)
+
+## deps-play: install Chromium, node and clang's WebAssembly (Debian packages)
+deps-play:
+	@sh tests/deps.sh check play || sh tests/deps.sh install play
+
 # The parts of ci, the long ones first. What they share (build/test_*, the library, the demo) is there before they begin.
 # (Not named CI: the environment has that, and would get this list in its place.)
 PARTS := ci-gpu test-llama-if-there test-valgrind test-sanitize test-threads test-full test-gpu-full test-compile test-arm64 test-generic test-wasm \
-      test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
+      test-demo test-math test-flags test-ports-short test-msvc parity-small parity-grammar-small fuzz-regress test-schema-suite test-mpi test-play test-namespace test-readme test-bindings test-package test-plots lint toc budget-code
 PARTS_LONG := lint-long test-compile-long test-ports test-flags-long test-mutants test-gpu-mutants test-sanitize-long test-valgrind-long test-full-long test-fast-long parity parity-grammar
 
 ## ci: what .ci/run adds to make test
@@ -698,16 +727,16 @@ budget-code: | $(B)
 
 ## format: apply .clang-format to every C file
 format:
-	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch] tests/readme/*.[ch] tests/readme/*.cpp tests/bindings/*.c tests/bindings/*pp bench/cmake/*.c)
+	clang-format -i sampling.h sampling_gpu.h $(wildcard tests/*.[ch] bench/*.[ch] bench/play/*.c tests/parity/*.[ch] tests/llama/*.[ch] tests/fuzz/*.[ch] tests/gpu/*.[ch] tests/gpu/ptx/*.[ch] tests/readme/*.[ch] tests/readme/*.cpp tests/bindings/*.c tests/bindings/*pp bench/cmake/*.c)
 
 ## clean: remove build/
 clean:
 	rm -rf $(B)
 
-$(KINDS) $(GPU) $(B)/wasm $(B)/plain $(B)/tsan:
+$(KINDS) $(GPU) $(PLAY) $(B)/wasm $(B)/plain $(B)/tsan:
 	@mkdir -p $@
 
 .PHONY: help demo test run-tests test-headers test-compile test-namespace test-public test-demo test-readme test-package test-plots test-bindings test-math test-flags test-flags-long test-ports test-ports-short test-msvc test-arm64 test-mutants \
         gpu test-gpu bench-gpu bench-gpu-host test-gpu-host test-gpu-full test-gpu-ptx test-gpu-ptx-mutants test-gpu-cuda test-gpu-mutants deps-gpu \
         ci-gpu test-full test-fast-long fuzz-regress fuzz test-schemas test-schemas-ajv test-schema-suite llama test-llama test-llama-if-there bench-llama test-sanitize test-sanitize-long test-threads test-valgrind test-valgrind-long parity parity-small parity-grammar parity-grammar-small ci ci-long bench bench-grammar \
-        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi
+        bench-peer bench-watch bench-wasm test-wasm test-digest test-generic toc budget budget-code deps format clean test-package lib install uninstall man plots plots-data lint lint-long test-mpi bench-mpi deps-mpi play test-play deps-play

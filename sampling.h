@@ -1868,15 +1868,53 @@ SAMPI_INLINE uint64_t sampi_weight(float max, float l)
     return sampi_bits(SAMPI_FMA(1.0, sampi_exp(max, l), SAMPI_INT)) - sampi_bits(SAMPI_INT);
 }
 
+/* Floats as integers in the same order. */
+static int32_t sampi_key(float x)
+{
+    int32_t i;
+    memcpy(&i, &x, 4);
+    return i >= 0 ? i : (int32_t)(0x80000000u - (uint32_t)i);
+}
+
+static float sampi_unkey(int32_t key)
+{
+    int32_t i = key >= 0 ? key : (int32_t)(0x80000000u - (uint32_t)key);
+    float x;
+    memcpy(&x, &i, 4);
+    return x;
+}
+
+/* The least float for which it holds, where it holds for all above one that it holds for; infinity, where for none. */
+static float sampi_least(bool (*holds)(const void *, float), const void *what, float guess)
+{
+    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY), at = sampi_key(guess);
+    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the guess */
+        int64_t below = at - step, above = at + step;
+        if (below > lo && !holds(what, sampi_unkey((int32_t)below))) lo = below;
+        if (above < hi && above > lo && holds(what, sampi_unkey((int32_t)above))) hi = above;
+    }
+    while (hi - lo > 1) {
+        int64_t mid = (lo + hi) / 2;
+        if (holds(what, sampi_unkey((int32_t)mid)))
+            hi = mid;
+        else
+            lo = mid;
+    }
+    return sampi_unkey((int32_t)hi);
+}
+
 /* q in [1, 2^26], an upper bound: q * 2^14 >= w. With x = (max - l) / ln 2 = n + f it is the chord 2^-n (1 - f / 2),
    which lies above 2^-x by at most 6.2 %, in units of 2^-26 and rounded up. x is taken 2^-20 (relative) too small,
    which covers the rounding of both f32 steps. 0 for tokens 64 octaves down, masked ones among them: their w is 0. */
-#define SAMPI_ENVELOPE_UNIT 48408768.0f /* log2 e (1 - 2^-20), in units of 2^-25 */
+#define SAMPI_ENVELOPE_UNIT 48408768.0f   /* log2 e (1 - 2^-20), in units of 2^-25 */
+#define SAMPI_FAR           2147483648.0f /* 64 octaves in that unit */
+
+SAMPI_INLINE float sampi_octaves(float max, float l) { return (max - l) * SAMPI_ENVELOPE_UNIT; }
 
 SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
 {
-    float x = (max - l) * SAMPI_ENVELOPE_UNIT;
-    if (!(x < 2147483648.0f)) return 0;
+    float x = sampi_octaves(max, l);
+    if (!(x < SAMPI_FAR)) return 0;
     uint32_t i = (uint32_t)(int32_t)x, n = i >> 25;
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
@@ -2355,6 +2393,22 @@ static void sampi_sums_scalar(const float *x, size_t n, float r, float max, floa
     }
 }
 
+/* r and max, for which x's envelope is not 0. */
+static bool sampi_is_near(const void *what, float x)
+{
+    const float *of = (const float *)what;
+    return sampi_octaves(of[1], sampi_roundf(x * of[0])) < SAMPI_FAR;
+}
+
+/* The least x >= floor whose envelope is not 0; as x falls it falls to 0. Sets leave out what is below unseen. */
+static float sampi_envelope_floor(float r, float max, float floor)
+{
+    const float of[2] = { r, max };
+    if (floor > -FLT_MAX && sampi_is_near(of, floor)) return floor;
+    float least = sampi_least(sampi_is_near, of, (max - SAMPI_FAR / SAMPI_ENVELOPE_UNIT) / r);
+    return least > floor ? least : floor;
+}
+
 static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
     for (size_t i = 0; i < n; i++) {
@@ -2452,7 +2506,8 @@ static const int32_t SAMPI_STEP[16] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12
      ge lt_and unord      >=; m and <; is one of the two no number            negative: is the upper bit set
      any                  does it hold for any lane         keep select   v or 0; a or b, by lane
      sub_where            sum - v where it holds            add_where     sum + v where it holds for this half
-     tally total          a count: with those that it holds for, as a number; { 0 } is that of nothing
+     loadq_where          what stands there, or 0, for this half
+     tally total          a count: with those that two comparisons hold for; as a number. { 0 } is that of nothing
      widen narrow         a half as doubles; two halves as floats (spread: a half of what holds, for add_where)
      trunc                to an integer; from 2^31 on the upper bit is set
      chord                -q of sampi_envelope for its i: (i mod 2^25 - 2^26) >> i / 2^25, the sign filling up:
@@ -2554,11 +2609,19 @@ SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_GE_OQ
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_cmp_ps_mask(m, a, b, _CMP_LT_OQ); }
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UNORD_Q); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
+SAMPI_OP size_t V(total)(V(t) n) { return n; }
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { return (uint64_t)_mm512_reduce_add_epi64((__m512i)v); }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
-SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n + (V(t))__builtin_popcount(m); }
-SAMPI_OP size_t V(total)(V(t) n) { return n; }
+/* The mask through a register of its own: shifted where it is, gcc reads memory 8 % slower. */
+SAMPI_OP V(q) V(loadq_where)(V(m) m, int half, const uint64_t *p)
+{
+    uint32_t in = half ? m >> 8 : m;
+    __asm__("" : "+r"(in));
+    return (V(q))_mm512_maskz_loadu_epi64((__mmask8)in, p);
+}
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v)
     { return (V(q))_mm512_mask_add_epi64((__m512i)sum, (__mmask8)(half ? m >> 8 : m), (__m512i)sum, (__m512i)v); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v)
@@ -2586,6 +2649,11 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
+{
+    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+    return (uint64_t)sum[0] + (uint64_t)sum[1];
+}
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
@@ -2742,7 +2810,9 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p)
 SAMPI_OP V(f) V(keep)(V(m) m, V(f) v) { return V(select)(m, v, V(all)(0.0f)); }
 SAMPI_OP V(i) V(chord)(V(i) k) { return V(sra)((k & V(alli)(0x1FFFFFF)) ^ V(alli)(~0x3FFFFFFu), k >> 25); }
 SAMPI_OP V(q) V(pairs)(V(i) v) { return ((V(q))v & V(allq)(0xFFFFFFFFu)) + ((V(q))v >> 32); }
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { uint64_t sum = 0; SAMPI_HALF sum += v[k]; return sum; }
+#if SAMPI_W == 4
+SAMPI_OP uint64_t V(hsumq)(V(q) v) { return v[0] + v[1]; }
+#endif
 SAMPI_OP bool V(doubtful)(V(q) m) { return !SAMPI_FUSED && __builtin_expect(V(hsumq)(m) != 0, 0); }
 SAMPI_OP double V(hsum)(V(d) v) { double sum = 0.0; SAMPI_HALF sum += v[k]; return sum; }
 SAMPI_OP float V(hmax)(V(f) v)
@@ -2772,13 +2842,14 @@ SAMPI_OP V(f) V(row)(const void *x, samp_dtype dtype, const uint32_t *mask, size
 SAMPI_OP V(m) V(ge)(V(f) a, V(f) b) { return (V(m))(a >= b); }
 SAMPI_OP V(m) V(lt_and)(V(m) m, V(f) a, V(f) b) { return m & (V(m))(a < b); }
 SAMPI_OP V(m) V(negative)(V(i) a) { return (V(m))a >> 31; }
+SAMPI_OP V(q) V(loadq_where)(V(m) m, int half, const uint64_t *p) { return V(loadq)(p) & V(spread)(m, half); }
 SAMPI_OP V(q) V(add_where)(V(q) sum, V(m) m, int half, V(q) v) { return sum + (v & V(spread)(m, half)); }
 SAMPI_OP V(i) V(sub_where)(V(i) sum, V(m) m, V(i) v) { return sum - (v & (V(i))m); }
-SAMPI_OP V(t) V(tally)(V(t) n, V(m) m) { return n - (V(i))m; }
-SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 SAMPI_OP V(f) V(part)(const void *x, samp_dtype dtype, const uint32_t *mask, size_t i, size_t at)
     { return V(row)(x, dtype, mask, i + at); }
 SAMPI_OP V(f) V(apart)(const float *p, size_t at) { (void)at; return V(load)(p); }
+SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n - ((V(i))a + (V(i))b); }
+SAMPI_OP size_t V(total)(V(t) n) { return (size_t)V(hsumq)(V(pairs)(n)); }
 #endif
 /* clang-format on */
 
@@ -2946,13 +3017,14 @@ SAMPI_T static void V(moments)(const float *x, size_t n, float pivot, double *mo
     V(f) v[4], part[4] = { none, none, none, none };
     V(d) sum[2] = { V(alld)(0.0), V(alld)(0.0) };
     V(t) count = { 0 };
+    V(m) in[4];
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
         SAMPI_FOUR
         {
-            V(m) in = V(ge)(v[k], low);
-            v[k] = V(keep)(in, v[k] - vp);
-            count = V(tally)(count, in);
+            in[k] = V(ge)(v[k], low);
+            if (k % 2) count = V(tally)(count, in[k - 1], in[k]);
+            v[k] = V(keep)(in[k], v[k] - vp);
             part[k % 2] += v[k];
             part[2 + k % 2] = V(fma)(v[k], v[k], part[2 + k % 2]);
         }
@@ -3017,13 +3089,13 @@ SAMPI_T static size_t V(pick)(const float *x, size_t n, const int32_t *line, siz
 SAMPI_T static size_t V(count)(const float *x, size_t n, float floor)
 {
     const V(f) lo = V(all)(floor);
-    V(t) none = { 0 }, count[2] = { none, none };
+    V(t) count = { 0 };
     V(f) v[4];
     for (size_t i = 0; i < n; i += 4 * SAMPI_W) {
         V(take)(x + i, n - i, 4, v);
-        SAMPI_FOUR count[k % 2] = V(tally)(count[k % 2], V(ge)(v[k], lo));
+        for (int k = 0; k < 4; k += 2) count = V(tally)(count, V(ge)(v[k], lo), V(ge)(v[k + 1], lo));
     }
-    return V(total)(count[0] + count[1]);
+    return V(total)(count);
 }
 
 /* e^d of the logits in l [2], half a vector at a time, as sampi_exp but for its 2^40; d = l - max, clamped. -> lanes in
@@ -3127,7 +3199,7 @@ SAMPI_T static uint64_t V(mass)(const float *x, const uint64_t *w, size_t n, flo
     V(f) v;
     for (size_t i = 0; i < n; i += SAMPI_W) {
         V(take)(x + i, n - i, 1, &v);
-        for (int k = 0; k < 2; k++) sum = V(add_where)(sum, V(ge)(v, lo), k, V(loadq)(w + i + SAMPI_W / 2 * k));
+        for (int k = 0; k < 2; k++) sum += V(loadq_where)(V(ge)(v, lo), k, w + i + SAMPI_W / 2 * k);
     }
     return V(hsumq)(sum);
 }
@@ -3142,7 +3214,7 @@ SAMPI_OP void V(sums_as)(const float *x, size_t n, float r, float max, float flo
     V(d) w[4], ws[4];
     for (size_t i = 0; i < n; i += 2 * SAMPI_W) {
         V(take)(x + i, n - i, 2, x2);
-        for (int k = 0; k < 2; k++) count = V(tally)(count, V(ge)(x2[k], low));
+        count = V(tally)(count, V(ge)(x2[0], low), V(ge)(x2[1], low));
         for (int k = 0; k < 2; k++) l[k] = x2[k] * vr;
         V(exact)(l, max, with_s, w, ws);
         SAMPI_FOUR z += V(whole)(w[k]);
@@ -3163,39 +3235,23 @@ SAMPI_T static void V(sums)(const float *x, size_t n, float r, float max, float 
         V(sums_as)(x, n, r, max, floor, false, sums);
 }
 
-/* The sum of q of a tile. `all`, where the floor is none, leaves out the look whether an element is 64 octaves down,
-   where q is 0: *far tells that there was one, and the sum is wrong. */
-SAMPI_OP uint64_t V(tile)(const float *x, bool all, V(f) r, V(f) max, V(f) floor, bool *far)
-{
-    V(i) i4[4], seen = V(alli)(0), sum[2] = { seen, seen };
-    V(f) v[4], t[4];
-    for (size_t i = 0; i < SAMPI_TILE; i += 4 * SAMPI_W) {
-        SAMPI_FOUR v[k] = V(load)(x + i + SAMPI_W * k);
-        V(ahead)(x + i);
-        SAMPI_FOUR t[k] = V(stay)(v[k] * r);
-        SAMPI_FOUR t[k] = (max - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
-        SAMPI_FOUR i4[k] = V(trunc)(t[k]);
-        SAMPI_FOUR
-        {
-            V(i) minus = V(chord)(i4[k]);
-            V(m) in = V(lt_and)(V(ge)(v[k], floor), t[k], V(all)(2147483648.0f));
-            sum[k % 2] = all ? sum[k % 2] - minus : V(sub_where)(sum[k % 2], in, minus);
-            seen |= i4[k];
-        }
-    }
-    *far |= all && V(any)(V(negative)(seen));
-    return V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
-}
-
+/* Elements from the first that q sees on: beyond it q is 0, and is not looked at. */
 SAMPI_T static void V(envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile)
 {
-    const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(floor);
+    const V(f) vr = V(all)(r), vmax = V(all)(max), lo = V(all)(sampi_envelope_floor(r, max, floor));
     float room[SAMPI_TILE];
-    bool far = floor > -FLT_MAX; /* once there was one, there will be more */
     for (size_t i = 0; i < n; i += SAMPI_TILE, tile++) {
         const float *at = n - i < SAMPI_TILE ? V(pad)(x + i, n - i, room, SAMPI_TILE) : x + i;
-        if (!far) *tile = V(tile)(at, true, vr, vmax, lo, &far);
-        if (far) *tile = V(tile)(at, false, vr, vmax, lo, &far);
+        V(i) sum[2] = { V(alli)(0), V(alli)(0) };
+        V(f) v[4], t[4];
+        for (const float *end = at + SAMPI_TILE; at < end; at += 4 * SAMPI_W) {
+            SAMPI_FOUR v[k] = V(load)(at + SAMPI_W * k);
+            V(ahead)(at);
+            SAMPI_FOUR t[k] = V(stay)(v[k] * vr);
+            SAMPI_FOUR t[k] = (vmax - t[k]) * V(all)(SAMPI_ENVELOPE_UNIT);
+            SAMPI_FOUR sum[k % 2] = V(sub_where)(sum[k % 2], V(ge)(v[k], lo), V(chord)(V(trunc)(t[k])));
+        }
+        *tile = V(hsumq)(V(pairs)(sum[0]) + V(pairs)(sum[1])); /* apart: on four lanes their sum may not fit */
     }
 }
 
@@ -3294,7 +3350,8 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
         p = V(keep)(V(ge)(most, l), p * V(fma)(-d, b, a));
         d = (start + p) - start;
         V(f) rest = p - d;
-        doubts = V(tally)(doubts, V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half));
+        V(m) doubt = V(ge)(V(fma)(p, V(all)(SAMPI_CLIMB_DOUBT), V(max)(rest, -rest)), half);
+        doubts = V(tally)(doubts, doubt, V(ge)(V(all)(-1.0f), none));
         part[0] += d;
     }
     V(flush)(part, sums);
@@ -8352,22 +8409,6 @@ struct sampi_row {
 
 /* ---- elements and logits ---- */
 
-/* Floats as integers in the same order. */
-static int32_t sampi_key(float x)
-{
-    int32_t i;
-    memcpy(&i, &x, 4);
-    return i >= 0 ? i : (int32_t)(0x80000000u - (uint32_t)i);
-}
-
-static float sampi_unkey(int32_t key)
-{
-    int32_t i = key >= 0 ? key : (int32_t)(0x80000000u - (uint32_t)key);
-    float x;
-    memcpy(&x, &i, 4);
-    return x;
-}
-
 static int32_t sampi_middle(int32_t lo, int32_t hi) { return (int32_t)(((int64_t)lo + hi) >> 1); }
 
 static float sampi_next_up(float x) { return sampi_unkey(sampi_key(x) + 1); }
@@ -8390,28 +8431,26 @@ static float sampi_logit_of(const sampi_row *row, float x)
     return sampi_masked(x) ? x : sampi_finite(sampi_scaled(row, x));
 }
 
+typedef struct {
+    const sampi_row *row;
+    float l;
+} sampi_bound;
+
+static bool sampi_reaches(const void *what, float x)
+{
+    const sampi_bound *of = (const sampi_bound *)what;
+    return sampi_scaled(of->row, x) >= of->l;
+}
+
 /* The smallest element whose logit is at least l. Thresholds are on logits, the kernels compare elements: the rounded
    product never falls as the element grows, so one threshold gives the same tokens as the other. The quotient alone
    would not do: it may lie an ulp or two off. (Or product for quotient, where the row is divided.) */
 static float sampi_unscale(const sampi_row *row, float l)
 {
     const float r = row->r;
+    const sampi_bound of = { row, l };
     if (r == 1.0f || l <= -FLT_MAX) return l;
-    int64_t lo = (int64_t)sampi_key(-FLT_MAX) - 1, hi = sampi_key(INFINITY);
-    int64_t quotient = sampi_key(sampi_finite(row->divided ? l * r : l / r));
-    for (int64_t step = 2; step < 1 << 30; step *= 4) { /* nearly always it is next to the quotient */
-        int64_t below = quotient - step, above = quotient + step;
-        if (below > lo && sampi_scaled(row, sampi_unkey((int32_t)below)) < l) lo = below;
-        if (above < hi && sampi_scaled(row, sampi_unkey((int32_t)above)) >= l) hi = above;
-    }
-    while (hi - lo > 1) {
-        int64_t mid = (lo + hi) / 2;
-        if (sampi_scaled(row, sampi_unkey((int32_t)mid)) >= l)
-            hi = mid;
-        else
-            lo = mid;
-    }
-    return sampi_unkey((int32_t)hi);
+    return sampi_least(sampi_reaches, &of, sampi_finite(row->divided ? l * r : l / r));
 }
 
 /* ---- a row from the outside ---- */
@@ -10011,7 +10050,7 @@ static int sampi_fast_mirostat(sampi_row *row, sampi_sampler *s)
    drawn its random numbers by then; they are taken back (sampi_run_llama). */
 
 /* A float sum moves by m in the end, and by w if all steps count as positive: does it keep its sign and its exponent on
-   the way? */
+   the way? An infinite one has none to keep (and what it moves by is NaN, of either sign). */
 static bool sampi_stays_near(float sum, double m, double w)
 {
     float lo = (float)((double)sum + (m - w) / 2), hi = (float)((double)sum + (m + w) / 2);
@@ -10019,7 +10058,7 @@ static bool sampi_stays_near(float sum, double m, double w)
     memcpy(&u[0], &sum, 4);
     memcpy(&u[1], &lo, 4);
     memcpy(&u[2], &hi, 4);
-    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23;
+    return u[0] >> 23 == u[1] >> 23 && u[0] >> 23 == u[2] >> 23 && (u[0] >> 23 & 255) != 255;
 }
 
 /* What each of x [n], none masked, adds to the float sum `from`: *sum and *way grow by these steps and by their sizes
@@ -22566,7 +22605,7 @@ static size_t sampi_look_behind(samp_shard *shard, const sampi_shard_row *row, s
 }
 
 /* The smallest of the slice, which n_vocab elements behind it don't make smaller. */
-static SAMPI_HOT float sampi_least(const sampi_shard_row *row)
+static SAMPI_HOT float sampi_shard_least(const sampi_shard_row *row)
 {
     float least = INFINITY, buf[SAMPI_TILE], line[SAMPI_LINE];
     for (size_t at = 0; at < row->row.n; at += SAMPI_TILE) {
@@ -22586,7 +22625,7 @@ static void sampi_answer_list(samp_shard *shard, sampi_shard_row *row, sampi_par
     look.work = &shard->work;
     sampi_set_tokens(&look, shard->work.x, shard->work.id, n);
     sampi_wire_put(p->fields, behind, 8);
-    sampi_wire_put_float(p->fields + 8, (behind ? sampi_least(row) : INFINITY) + 0.0f);
+    sampi_wire_put_float(p->fields + 8, (behind ? sampi_shard_least(row) : INFINITY) + 0.0f);
     if (n > p->room) {
         (void)sampi_scan(&look);
         sampi_cut(&look, p->room);

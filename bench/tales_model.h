@@ -319,17 +319,30 @@ static inline void tales_free(tales_model *m)
     memset(m, 0, sizeof *m);
 }
 
-/* Returns NULL, and a model to be freed with tales_free; or what is wrong, and nothing to free. */
-static inline const char *tales_load(tales_model *m, const char *path)
+/* A model from the bytes of such a file, which are malloc'ed and the model's from now on. Returns NULL, and a model to be
+ * freed with tales_free; or what is wrong, and nothing to free. */
+static inline const char *tales_load_bytes(tales_model *m, uint8_t *bytes, size_t size)
 {
-    size_t size = 0, piece_bytes = 0, at = 0;
+    size_t piece_bytes = 0, at = 0;
     memset(m, 0, sizeof *m);
-    const char *error = tales_read_file(path, &m->file, &size);
-    if (!error) error = tales_read_header(m, size, &piece_bytes);
+    m->file = bytes;
+    const char *error = tales_read_header(m, size, &piece_bytes);
     if (!error) error = tales_read_pieces(m, size, piece_bytes, &at);
     if (!error) error = tales_read_weights(m, size, (at + 63) / 64 * 64);
     if (!error) error = tales_make_state(m);
     if (error) tales_free(m);
+    return error;
+}
+
+/* The same from the file itself. */
+static inline const char *tales_load(tales_model *m, const char *path)
+{
+    uint8_t *bytes = NULL;
+    size_t size = 0;
+    const char *error = tales_read_file(path, &bytes, &size);
+    if (!error) return tales_load_bytes(m, bytes, size);
+    free(bytes);
+    memset(m, 0, sizeof *m);
     return error;
 }
 

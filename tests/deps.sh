@@ -1,7 +1,8 @@
 #!/bin/sh
 # What the tests need beyond gcc and make.   deps.sh check|install WHAT: is it all there, or get what is missing.
-# WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), ports (make test-ports),
-# compilers (make test-flags-long), plots (make plots), or gcc-offload-nvptx, gcc-offload-amdgcn.
+# WHAT is test (what make test uses), ci (what make ci uses besides), mpi (make test-mpi), wasm (make play), play (make
+# test-play), ports (make test-ports), compilers (make test-flags-long), plots (make plots), or gcc-offload-nvptx,
+# gcc-offload-amdgcn.
 set -eu
 
 # A package, and how to see that it is there.
@@ -14,7 +15,6 @@ EOF
 ci_list() {
     test_list
     cat <<'EOF'
-clang                    command -v clang
 libomp-dev               ls /usr/lib/llvm-*/lib/libomp.so
 clang-tidy               command -v clang-tidy
 cppcheck                 command -v cppcheck
@@ -22,10 +22,6 @@ valgrind                 command -v valgrind
 gcc-aarch64-linux-gnu    command -v aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross    test -e /usr/aarch64-linux-gnu/include/stdio.h
 qemu-user                command -v qemu-aarch64
-lld                      command -v wasm-ld || ls /usr/lib/llvm-*/bin/wasm-ld
-wasi-libc                test -e /usr/lib/wasm32-wasi/libc.a
-libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
-nodejs                   command -v node
 npm                      command -v npm
 python3                  command -v python3
 python3-numpy            /usr/bin/python3 -c "import numpy"
@@ -43,6 +39,22 @@ gcc-mingw-w64-x86-64-win32 command -v x86_64-w64-mingw32-gcc
 wine64                   test -e /usr/lib/wine/wine64
 EOF
     mpi_list
+    play_list
+}
+wasm_list() {
+    cat <<'EOF'
+clang                    command -v clang
+lld                      command -v wasm-ld || ls /usr/lib/llvm-*/bin/wasm-ld
+wasi-libc                test -e /usr/lib/wasm32-wasi/libc.a
+libclang-rt-14-dev-wasm32 ls /usr/lib/llvm-14/lib/clang/*/lib/wasi/libclang_rt.builtins-wasm32.a
+EOF
+}
+play_list() {
+    wasm_list
+    cat <<'EOF'
+nodejs                   command -v node
+chromium-headless-shell  command -v chromium || command -v chromium-headless-shell
+EOF
 }
 mpi_list() {
     cat <<'EOF'
@@ -71,7 +83,7 @@ compilers_list() {
 }
 offload() { echo "$1 ls -d \$(dirname \$(gcc -print-prog-name=cc1))/accel/${1#gcc-offload-}*"; }
 
-missing=$(case $2 in test | ci | mpi | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
+missing=$(case $2 in test | ci | mpi | wasm | play | ports | compilers | plots) "$2_list" ;; *) offload "$2" ;; esac | while read -r package probe; do
     sh -c "$probe" > /dev/null 2>&1 || printf '%s ' "$package"
 done)
 

@@ -27,7 +27,7 @@ fast|sse2|V(sweep)|half of the sums lost|s/part\[k % 2\] += p\[k\]/part[0] += k 
 fast|avx2|V(flush)|one sum twice|s/part\[2 \* k + 1\];/part[2 * k];/
 fast|avx512|V(moments)|squares of half the lanes|s/part\[2 + k % 2\] = V(fma)/if (k < 2) part[2 + k % 2] = V(fma)/
 fast|avx2|V(fold)|the first lanes for all|s/line + i)/line + i - j)/
-fast|sse2|V(count)|a vector left out|s/SAMPI_FOUR count/for (int k = 0; k < 3; k++) count/
+fast|sse2|V(count)|a vector left out|s/k < 4/k < 2/
 fast|avx512|V(exps)|a wrong coefficient|s/SAMPI_E8/SAMPI_E7/
 fast|sse2|V(exps)|a wrong coefficient|s/SAMPI_E5/SAMPI_E4/
 fast|avx2|V(exact)|s without its fma|s/V(fmad)(one - w\[k\], d\[k\], one)/one/
@@ -36,7 +36,7 @@ fast|sse2|V(redo)|half of the logits twice|s/l\[i \/ SAMPI_W\]/l[0]/
 fast|avx512|V(weights)|the last half is not stored|s/n - i > SAMPI_W/n - i > SAMPI_W + 1/
 math|avx512|V(probs)|one half twice|s/e\[2 \* k + 1\])/e[2 * k])/
 math|avx512|V(sums_as)|no sums above a floor|s/floor < INFINITY)/floor < -1e30f)/
-fast|avx2|V(tile)|> instead of >=|s/V(ge)(v\[k\], floor)/V(ge)(floor, v[k])/
+fast|avx2|V(envelope)|> instead of >=|s/V(ge)(v\[k\], lo)/V(ge)(lo, v[k])/
 fast|avx2|V(scale)|too low is -infinity|s/V(max)(v \* vr, low)/v * vr/
 fast|sse2|V(scale)|too high is infinity|s/, high))/, V(all)(INFINITY)))/
 fast|avx512|V(add_where)|a wrong half|s/m >> 8/m >> 7/
@@ -45,10 +45,8 @@ fast|avx2|V(pack)|a lane late|s/0x0706050403020100u/0x0706050403020101u/
 fast|avx2|V(widen)|one half twice|s/half ? .* : _mm256_cast/half > 1 ? _mm256_extractf128_ps(v, 1) : _mm256_cast/
 fast|sse2|V(narrow)|one half twice|s/_mm_cvtpd_ps(b)/_mm_cvtpd_ps(a)/
 fast|sse2|V(pack)|kept lanes are overwritten|s/n += in\[k\] != 0/n += in[k] == 0/
-fast|neon|V(trunc)|signed, so that nothing is far|s/vcvtq_u32_f32(v)/(V(i))vcvtq_s32_f32(v)/
 fast|neon|V(fmad)|the sum is left out|s/vfmaq_f64(c, a, b)/vmulq_f64(a, b)/
 fast|generic|V(max)|the smaller one|s/a > b/a < b/
-fast|generic|V(trunc)|what is far is not marked|s/0x80000000u/0u/
 fast|generic|V(narrow)|one half twice|s/b\[0\], (float)b\[1\]/a[0], (float)a[1]/
 fast|generic|V(widen)|one half twice|s/half ? 2 : 0/0/
 fast|scalar|sampi_split_scalar|no look at ids|s/ascend &= .*;//
@@ -90,9 +88,13 @@ fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
+fast|generic|V(trunc)|2^31 is lost|s/0x80000000u/0u/
 fast|avx2|V(mass)|one half twice|s/lo), k, /lo), 0, /
 fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
-fast|avx512|V(tile)|far ones are not seen|s/\*far |= all/*far |= false/
+fast|avx512|sampi_envelope_floor|far ones are not left out|s/return least > floor ? least : floor/return floor/
+fast|avx512|sampi_least|one above the least|s/unkey((int32_t)hi)/unkey((int32_t)hi + 1)/
+fast|avx512|V(loadq_where)|the other half|s/half ? m >> 8 : m/half ? m : m >> 8/
+fast|avx512|V(tally)|one comparison only|s/a << 16 | b/b/
 fast|avx2|V(envelope)|the last tile's end is another's|s/n - i, room/n - i - 1, room/
 fast|avx512|V(sra)|no shift|s/(V(raw))n)/(V(raw))(n >> 1))/
 fast|avx2|V(chord)|a wrong shift|s/k >> 25/k >> 24/
