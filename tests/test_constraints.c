@@ -641,6 +641,44 @@ static void test_rewind_later(void **state)
     samp_free(copy);
 }
 
+/* Two are complete before it is asked: back to where the longer one began. */
+static void test_rewind_most(void **state)
+{
+    (void)state;
+    static const samp_token said[] = { 1, 2, 3, 4 };
+    const samp_sequence q[] = { { said, 3, 0 }, { said + 3, 1, 0 } };
+    samp_sampler *s = samp_init_banned_sequences(q, 2, SAMP_BAN_REWIND);
+    for (size_t i = 0; i < 4; i++) assert_ok(samp_accept(s, said[i]));
+    assert_num(samp_rewind_length(s), 4);
+    assert_ok(samp_rollback(s, 1));
+    assert_num(samp_rewind_length(s), 3);
+    samp_free(s);
+}
+
+/* Of a position no more than 256 bans are kept: the oldest go first. */
+static void test_many_bans(void **state)
+{
+    (void)state;
+    enum { BANS = 300 };
+    static samp_token tokens[BANS];
+    static samp_sequence q[BANS];
+    static float row[WIDE];
+    static samp_token_data data[WIDE];
+    for (int i = 0; i < BANS; i++) {
+        tokens[i] = i;
+        q[i] = (samp_sequence){ tokens + i, 1, 0 };
+    }
+    samp_sampler *s = samp_init_banned_sequences(q, BANS, SAMP_BAN_REWIND);
+    for (int i = 0; i < BANS; i++) {
+        assert_ok(samp_accept(s, i));
+        assert_ok(samp_rollback(s, samp_rewind_length(s)));
+    }
+    samp_token_data_array cur = test_array(data, row, WIDE);
+    assert_ok(samp_apply(s, &cur));
+    for (int i = 0; i < WIDE; i++) assert_same(data[i].logit, i >= BANS - 256 && i < BANS ? -INFINITY : 0.0f);
+    samp_free(s);
+}
+
 /* ---- cases by hand ---- */
 
 /* What a sampler makes of ten logits, behind some tokens. */
@@ -703,6 +741,61 @@ static void test_by_hand(void **state)
     MADE(samp_init_thinking_budget(NULL, &more, 1, 2, -1), think, NO, NO, NO, NO, NO, 1.0f, NO, NO, NO, NO);
     MADE(samp_init_thinking_budget(NULL, &said, 1, 2, -1), think, NO, NO, NO, NO, NO, NO, NO, 3.0f, NO, NO);
     MADE(samp_init_thinking_budget(NULL, &more, 1, 4, 0), text, NO, NO, NO, NO, NO, 1.0f, NO, NO, NO, NO);
+}
+
+/* A character gets four tokens to be finished, or it never is. */
+static void test_unfinished(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 0 }, end[] = { 1 };
+    enum { LEAD = 9, NEXT = 10 }; /* of three bytes the first, and a later one */
+    const samp_thinking span = { start, 1, end, 1, NULL, 0 };
+    for (int finished = 0; finished < 2; finished++) {
+        samp_sampler *s = samp_init_thinking_budget(&vocab, &span, 1, 2, 0);
+        for (int i = 0; i < 7; i++) {
+            float row[N] = { 0 };
+            samp_token_data data[N];
+            samp_token_data_array cur = test_array(data, row, N);
+            bool forced = finished ? i >= 4 : i >= 6;
+            assert_ok(samp_apply(s, &cur));
+            for (int k = 0; k < N; k++) assert_same(data[k].logit, forced && k != 1 ? -INFINITY : 0.0f);
+            assert_ok(samp_accept(s, finished && i > 1 ? NEXT : LEAD));
+        }
+        samp_free(s);
+    }
+}
+
+/* Behind others, and under a mask: what is drawn is what the definition gives. */
+static void test_in_chains(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 40 * N_KINDS; i++) {
+        source rng = source_stream(20000 + i);
+        spec p;
+        any_spec(&p, &rng, (kind)(i % N_KINDS));
+        if (p.kind == SEQUENCE_BIAS && is_doubled(&p)) continue;
+        samp_sampler *chain = samp_chain_init(), *steps;
+        if (i % 3) assert_ok(samp_chain_add(chain, samp_init_temp(0.7f)));
+        if (i % 5 == 0) assert_ok(samp_chain_add(chain, samp_init_top_k(30)));
+        assert_ok(samp_chain_add(chain, make(&p)));
+        assert_ok(samp_chain_add(chain, samp_init_dist(7)));
+        for (int k = 0; k < 25; k++) {
+            uint32_t bits[2] = { (uint32_t)choose(&rng, 4) | 1, (uint32_t)choose(&rng, 4) };
+            float row[N];
+            samp_logits l = { .data = rows[k], .n_rows = 1, .n_vocab = N, .mask = bits };
+            samp_token_data data[N];
+            samp_token out = -1;
+            for (int t = 0; t < N; t++) row[t] = bits[t / 32] >> t % 32 & 1 ? rows[k][t] : -INFINITY;
+            samp_token_data_array cur = test_array(data, row, N);
+            steps = samp_clone(chain);
+            int status = samp_apply(steps, &cur);
+            assert_ok(samp_sample_batch(&chain, &l, &out));
+            assert_num(out, status ? status : data[cur.selected].id);
+            if (out < 0) assert_ok(samp_accept(chain, (samp_token)below(&rng, 6)));
+            samp_free(steps);
+        }
+        samp_free(chain);
+    }
 }
 
 /* Off: it says so, and nothing of it is left in a draw. */
@@ -955,6 +1048,34 @@ static void test_hostile_states(void **state)
     assert_true(refused > 100 && taken > 100);
 }
 
+/* A state that says the end is forced, from behind its last token on: there is nothing to force. */
+static void test_forged_end(void **state)
+{
+    (void)state;
+    static const samp_token start[] = { 0 }, end[] = { 1, 2 };
+    const samp_thinking span = { start, 1, end, 2, NULL, 0 };
+    samp_sampler *s = samp_init_thinking_budget(NULL, &span, 1, 5, 0);
+    unsigned char bytes[200];
+    size_t size = samp_state_size(s), at = 24; /* behind the head and samp_get_position */
+    assert_ok(samp_state_save(s, bytes, sizeof bytes));
+    for (uint32_t node = 0; node < 8; node++)
+        for (uint32_t mode = 0; mode < 4; mode++)
+            for (uint32_t count = 0; count < 12; count++) {
+                unsigned char forged[200];
+                memcpy(forged, bytes, size);
+                forged[at + 4] = (unsigned char)node;
+                forged[at + 8] = (unsigned char)mode;
+                forged[at + 12] = (unsigned char)count;
+                seal(forged, size);
+                /* nodes: 0, 1 roots; 2 the start; 3, 4 the end */
+                bool idle = mode == 0 && (node == 0 || node == 2) && count == 0;
+                bool counts = mode == 1 && (node == 1 || node == 3) && count < 9;
+                bool forces = mode == 2 && ((node == 1 && count == 0) || (node == 3 && count == 1));
+                assert_status(samp_state_load(s, forged, size), idle || counts || forces ? SAMP_OK : SAMP_E_FORMAT);
+            }
+    samp_free(s);
+}
+
 /* Other settings are another sampler. */
 static void test_other_settings(void **state)
 {
@@ -1024,17 +1145,14 @@ static int make_rows(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_walks),
-                                        cmocka_unit_test(test_rewinding),
-                                        cmocka_unit_test(test_rewind_later),
-                                        cmocka_unit_test(test_by_hand),
-                                        cmocka_unit_test(test_off),
-                                        cmocka_unit_test(test_describe),
-                                        cmocka_unit_test(test_errors),
-                                        cmocka_unit_test(test_empty),
-                                        cmocka_unit_test(test_hostile_states),
-                                        cmocka_unit_test(test_other_settings),
-                                        cmocka_unit_test(test_verify) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_walks),          cmocka_unit_test(test_rewinding),
+                                        cmocka_unit_test(test_rewind_later),   cmocka_unit_test(test_by_hand),
+                                        cmocka_unit_test(test_rewind_most),    cmocka_unit_test(test_many_bans),
+                                        cmocka_unit_test(test_unfinished),     cmocka_unit_test(test_in_chains),
+                                        cmocka_unit_test(test_forged_end),     cmocka_unit_test(test_off),
+                                        cmocka_unit_test(test_describe),       cmocka_unit_test(test_errors),
+                                        cmocka_unit_test(test_empty),          cmocka_unit_test(test_hostile_states),
+                                        cmocka_unit_test(test_other_settings), cmocka_unit_test(test_verify) };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, make_rows, NULL);
 }
