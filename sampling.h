@@ -25111,8 +25111,8 @@ static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_
 {
     uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for */
     const size_t words = (row->n + 31) / 32;
-    if (n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->r != 1.0f || row->is_own ||
-        row->array || (keeps && row->mask))
+    if (n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+        (keeps && row->mask))
         return false;
     if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
     if (row->mask && row->mask != bits) memcpy(bits, row->mask, words * sizeof *bits);
