@@ -1919,6 +1919,13 @@ SAMPI_INLINE uint32_t sampi_envelope(float max, float l)
     return ((((uint32_t)1 << 26) - 1 - (i & 0x1FFFFFFu)) >> (n < 31 ? n : 31)) + 1;
 }
 
+/* adaptive_p's logit of a probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
+static float sampi_adaptive_p_logit(float p, float aim)
+{
+    float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
+    return 5.0f - x * 10.0f * x / (1.0f + x);
+}
+
 /* 2^t for |t| <= 1000 (beyond that as if at +-1000), to 1e-12. */
 static double sampi_exp2(double t)
 {
@@ -2187,6 +2194,7 @@ static float sampi_finite(float l) { return l > FLT_MAX ? FLT_MAX : l < -FLT_MAX
                to above.
      envelope  tile [ceil(n / 256)] = for each tile the sum of sampi_envelope(max, l) over x >= floor.
      scale     out [n] = sampi_finite(x * r), of elements that are not masked. out == x is fine.
+     adapt     e [n] (slack 16) = sampi_adaptive_p_logit(e / sum, aim).
      split     x [n] = the logits of candidates. Returns: are all ids >= 0, each larger than the one before?
      put       the logits of candidates = l [n], and their p = p [n] / sum, as doubles (p NULL: as they are).
      expf      e [n] (slack 32) = libm's expf of sampi_finite(x / t) - max, rounded to f32; masked: 0. Returns an
@@ -2242,6 +2250,7 @@ typedef struct sampi_kernels {
     void (*sums)(const float *x, size_t n, float r, float max, float floor, bool with_s, sampi_sums *sums);
     void (*envelope)(const float *x, size_t n, float r, float max, float floor, uint64_t *tile);
     void (*scale)(const float *x, size_t n, float r, float *out);
+    void (*adapt)(float *e, size_t n, float sum, float aim);
     bool (*split)(const samp_token_data *d, size_t n, float *x);
     void (*put)(samp_token_data *d, size_t n, const float *l, const float *p, double sum);
     double (*expf)(const float *x, size_t n, float t, float max, float *e);
@@ -2420,6 +2429,11 @@ static void sampi_envelope_scalar(const float *x, size_t n, float r, float max, 
 static void sampi_scale_scalar(const float *x, size_t n, float r, float *out)
 {
     for (size_t i = 0; i < n; i++) out[i] = sampi_finite(x[i] * r);
+}
+
+static void sampi_adapt_scalar(float *e, size_t n, float sum, float aim)
+{
+    for (size_t i = 0; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
 }
 
 static bool sampi_split_scalar(const samp_token_data *d, size_t n, float *x)
@@ -3266,6 +3280,18 @@ SAMPI_T static void V(scale)(const float *x, size_t n, float r, float *out)
     sampi_scale_scalar(x + i, n - i, r, out + i);
 }
 
+SAMPI_T static void V(adapt)(float *e, size_t n, float sum, float aim)
+{
+    const V(f) vsum = V(all)(sum), va = V(all)(aim), one = V(all)(1.0f);
+    for (size_t i = 0; i < n; i += SAMPI_W) {
+        V(f) x = V(load)(e + i);
+        if (sum != 1.0f) x = x / vsum;
+        x = V(max)(x - va, va - x) * V(all)(1.0f / 0.3f);
+        x = V(stay)(x);
+        V(store)(e + i, V(all)(5.0f) - x * V(all)(10.0f) * x / (one + x));
+    }
+}
+
 #if SAMPI_W < 16
 SAMPI_T static bool V(split)(const samp_token_data *d, size_t n, float *x)
 {
@@ -3379,8 +3405,8 @@ SAMPI_T static size_t V(climb)(const float *x, size_t n, const sampi_climb *c, f
     {                                                                                                                \
         name, sampi_fetch_##isa, sampi_maxima_##isa, sampi_sweep_##isa, sampi_moments_##isa, sampi_fold_##isa,       \
             sampi_collect_##isa, sampi_pick_##isa, sampi_count_##isa, sampi_weights_##isa, sampi_probs_##isa,        \
-            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_split_##array,        \
-            sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                                                  \
+            sampi_mass_##isa, sampi_sums_##isa, sampi_envelope_##isa, sampi_scale_##isa, sampi_adapt_##isa,          \
+            sampi_split_##array, sampi_put_##array, sampi_expf_##long, sampi_climb_##isa                             \
     }
 
 /* The best one comes last. */
@@ -5784,13 +5810,6 @@ static float sampi_add_to_product(float product, float x)
 static float sampi_decay(float sum, float decay, float x)
 {
     return sampi_add_to_product(sampi_roundf(decay * sum), x);
-}
-
-/* A token's logit by its probability. Its shape is llama.cpp's: width 0.3, peak 5, steepness 10. */
-static float sampi_adaptive_p_logit(float p, float aim)
-{
-    float x = sampi_roundf(fabsf(p - aim) * (1.0f / 0.3f));
-    return 5.0f - x * 10.0f * x / (1.0f + x);
 }
 
 /* The adapted logits of all candidates that are not masked, from their p; p becomes the old logit, which is needed
@@ -9933,25 +9952,6 @@ static int sampi_fast_dist(sampi_row *row, sampi_sampler *s)
     }
 }
 
-/* adaptive_p's logits in place of e [n]: what sampi_adaptive_p_logit gives for e / sum, four at a time. */
-static SAMPI_HOT void sampi_adapt_row(float *e, size_t n, float sum, float aim)
-{
-    size_t i = 0;
-#if SAMPI_GNU
-    typedef float four __attribute__((vector_size(16)));
-    typedef int32_t bits __attribute__((vector_size(16)));
-    for (; i + 4 <= n; i += 4) {
-        four x;
-        memcpy(&x, e + i, sizeof x);
-        x = (four)((bits)(x / sum - aim) & 0x7FFFFFFF) * (1.0f / 0.3f);
-        SAMPI_OPAQUE(x);
-        x = 5.0f - x * 10.0f * x / (1.0f + x);
-        memcpy(e + i, &x, sizeof x);
-    }
-#endif
-    for (; i < n; i++) e[i] = sampi_adaptive_p_logit(e[i] / sum, aim);
-}
-
 /* adaptive_p's logits stand where w does, and are drawn from as a row of their own, of the same shape. p is a float of
    the sum: no estimate will do. */
 static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
@@ -9961,7 +9961,7 @@ static int sampi_fast_adaptive_p(sampi_row *row, sampi_sampler *s)
     double z = (double)sampi_row_sums(row, row->top, -FLT_MAX, false).z;
     float *l = (float *)(void *)row->work->w, aim = sampi_adaptive_p_aim(s);
     row->k->probs(row->x, row->n, row->top, z, l);
-    sampi_adapt_row(l, row->n, 1.0f, aim);
+    row->k->adapt(l, row->n, 1.0f, aim);
     bool is_full = row->k->count(row->x, row->n, -FLT_MAX) == row->n;
     for (size_t i = 0; i < row->n && !is_full; i++)
         if (sampi_masked(row->x[i])) l[i] = -INFINITY;
@@ -10728,7 +10728,7 @@ static SAMPI_COLD int sampi_fast_llama_adaptive_p(sampi_row *row, sampi_sampler 
     float sum = sums.sum;
     if (adapts) {
         sampi_row adapted = *row;
-        sampi_adapt_row(e, row->n, sum, sampi_adaptive_p_aim(s));
+        row->k->adapt(e, row->n, sum, sampi_adaptive_p_aim(s));
         bool is_full = sampi_is_full(row);
         for (i = 0; i < row->n && !is_full; i++)
             if (sampi_masked(sampi_present(row, i))) e[i] = -INFINITY;
@@ -22731,7 +22731,7 @@ static const float *sampi_draw_logits(const samp_shard *shard, const sampi_shard
     size_t n = row->row.n;
     if (s->kind != SAMPI_ADAPTIVE_P || s->u.adaptive.target < 0.0f || n == 0) return row->row.x;
     row->row.k->probs(row->row.x, n, row->max, (double)row->sums.z, l);
-    for (size_t i = 0; i < n; i++) l[i] = sampi_adaptive_p_logit(l[i], aim);
+    row->row.k->adapt(l, n, 1.0f, aim);
     return l;
 }
 

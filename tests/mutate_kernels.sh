@@ -89,6 +89,8 @@ fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/
 fast|avx2|V(pick)|ids from the line's start|s/V(alli)((uint32_t)i)/V(alli)((uint32_t)(i - i % 16))/
 fast|avx512|V(pick)|a row's last line lacks its end|s/n - i, parts/n - i - (n - i < 16), parts/
 fast|generic|V(trunc)|2^31 is lost|s/0x80000000u/0u/
+fast|avx2|V(adapt)|the sum is left out|s/sum != 1.0f/false/
+fast|sse2|V(adapt)|below the aim as at it|s/, va - x/, V(all)(0.0f)/
 fast|avx2|V(mass)|one half twice|s/lo), k, /lo), 0, /
 fast|sse2|V(sums_as)|above counts the lower half|s/k % 2, V(whole)/0, V(whole)/
 fast|avx512|sampi_envelope_floor|far ones are not left out|s/return least > floor ? least : floor/return floor/
