@@ -1338,7 +1338,8 @@ SAMP_API samp_sampler *samp_init_sequence_bias(const samp_sequence *sequences, s
      Rewind   (flags has SAMP_BAN_REWIND) masks no beginning of a string, whose end could only go astray; see below.
      Range    n <= 65,536; 1 to 1024 tokens or bytes each, 2^20 in all; flags of SAMP_BAN_...; vocab: token_bytes,
               borrowed. n = 0 is off.
-     Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string.
+     Memory   strings: 8 bytes for each token that could complete one, at each of its bytes: about 20 KB a string. The
+              making goes through the vocabulary: some milliseconds a string.
      Source   vLLM's bad_words, koboldcpp's and ik_llama.cpp's banned strings, ExLlamaV2. */
 SAMP_API samp_sampler *samp_init_banned_sequences(const samp_sequence *sequences, size_t n, unsigned flags);
 SAMP_API samp_sampler *samp_init_banned_strings(const samp_vocab *vocab, const char *const *strings, size_t n,
