@@ -4027,6 +4027,7 @@ typedef enum sampi_kind {
 #undef SAMPI_KIND_ID
         SAMPI_N_KINDS
 } sampi_kind;
+SAMPI_STATIC_ASSERT(SAMPI_N_KINDS <= 32, "sets of kinds are the bits of a word");
 
 /* What others must know of a kind without knowing the kind. Most flags are promises of its apply, and the plans of
    the fast path and of the GPU rely on them: a promise that isn't kept shows as another token than the steps give. */
