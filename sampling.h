@@ -25111,9 +25111,9 @@ static int sampi_constraint_apply(sampi_sampler *s, samp_token_data_array *cur)
 /* Long lists become a mask, as a grammar's is: of the tokens in it, or of all others. False: of this row they can't. */
 static bool sampi_fast_mask(sampi_row *row, const void *list, size_t size, size_t n, bool keeps)
 {
-    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for */
+    uint32_t *bits = (uint32_t *)(void *)row->work->logits; /* which only MT19937 has a use for, and slices lack */
     const size_t words = (row->n + 31) / 32;
-    if (n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
+    if (!bits || n < SAMPI_LONG_LIST || sampi_is_compact(row) || row->n_change || row->is_own || row->array ||
         (keeps && row->mask))
         return false;
     if (!row->mask) memset(bits, keeps ? 0 : 0xff, words * sizeof *bits);
