@@ -20,7 +20,9 @@
        samp_rollback               take the last tokens back, as if they had never been drawn
        samp_default_params, samp_check_params, samp_chain_from_params, samp_chain_update, samp_free
                                    the usual chain: its settings, what is wrong with them, make, change, free it
-       samp_settings_set           the same settings by name and text, for bindings and command lines
+       samp_settings_set, samp_settings_from
+                                   the same settings by name and text, for bindings and command lines; those of a
+                                   request to another program (SAMPLING_PEERS)
        samp_chain_init, samp_chain_add, samp_init_top_k, ... samp_init_custom
                                    a chain put together by hand, with samplers of your own in it
        samp_status, samp_strerror, samp_describe, samp_perf
@@ -58,8 +60,8 @@
          -> logit_bias, penalties, dry         change logits        >>logits
          -> top_n_sigma, top_k, tail_free,
             typical, top_p, min_p, top_a,
-            xtc, infill                        remove tokens        >>truncation
-         -> temp, temp_ext                     scale logits         >>temperature
+            p_less, epsilon, eta, xtc, infill  remove tokens        >>truncation
+         -> temp, temp_ext, smoothing          scale logits         >>temperature
          -> greedy, dist, mirostat,
             mirostat_v2, adaptive_p            select one token     >>selection
          -> token id                           of which every sampler is told
@@ -86,8 +88,10 @@
                                                                        bytes; sampling as an operator, without samplers
        >>kv                                                            sequences and their key-value cache
        >>llama_cpp                                                     a chain behind llama.cpp's own interface
-       >>grammar                                                       what a text may be, and which tokens continue it
-       >>json  >>schema                                                JSON; its schemas as grammars
+       >>json                                                          reading texts; JSON
+       >>grammar  >>schema                                             what a text may be, and which tokens continue it;
+                                                                       JSON schemas as grammars
+       >>peers                                                         requests to other programs, as settings
        >>shards                                                        a vocabulary in pieces, on many machines
        >>constraints                                                   bans, biases, budgets: what may follow the text
 
@@ -105,6 +109,10 @@
        SAMPLING_KV                 the key-value cache, samp_kv (define it wherever you include the file)
        SAMPLING_LLAMA              chains in a llama.cpp program, samp_llama (define it wherever you include the file)
        SAMPLING_GRAMMAR            grammars, samp_grammar (define it wherever you include the file)
+       SAMPLING_GUMBEL             samp_init_gumbel: draws by noise that belongs to tokens (define it wherever you
+                                   include the file)
+       SAMPLING_PEERS              samp_settings_from: requests to OpenAI's servers, vLLM, transformers, llama-server
+                                   and Ollama, as settings (define it wherever you include the file)
        SAMPLING_SHARDS             samp_sample_sharded: each rank holds a slice of the logits, and all get the token of
                                    one machine, for a few kilobytes a row (define it wherever you include the file)
        SAMPLING_CONSTRAINTS        bans, forced tokens, budgets, loop breakers (define it wherever you include the file)
@@ -136,7 +144,7 @@
         error below 1e-12). Sums of weights are exact in 64 bits. The probability of a token is w / sum. About 28 nats
         below the maximum w is 0, and such a token is not drawn.
      3. Cuts compare integers, or doubles got from one f32 and constants of the row. Order is (logit descending, id
-        ascending), everywhere.
+        ascending), everywhere. p_less' sum of p^2 is q / sum^2 with q = 2^40 times the sum of (w >> 20)^2, exact too.
      4. A draw proposes with the envelope q >= w, which is cheap, and accepts with probability w / q: see sampi_draw.
         Proposals go by ascending id, whatever order the array is in.
      5. Random bits are Philox4x32-10, key = seed, counter = (position, kind of sampler and its ordinal among its kind
@@ -297,11 +305,14 @@ struct samp_vocab {
 /* All settings of a usual chain. Start from samp_default_params(): a zeroed struct is not a valid one. */
 typedef struct samp_params {
     uint64_t seed;                     /* 0; used as given, there is no "random" value */
-    size_t min_keep;                   /* 0; top_p, min_p, typical, xtc, tail_free keep at least that many */
+    size_t min_keep;                   /* 0; what cuts by p (all but top_k, top_n_sigma) keeps at least that many */
     int32_t top_k;                     /* 40; <= 0 = off */
     float top_p;                       /* 0.95 in (0, 1]; 1 = off */
     float min_p;                       /* 0.05 in [0, 1]; 0 = off */
     float top_a;                       /* 0 in [0, 1]; 0 = off */
+    float p_less;                      /* 0 in [0, 1]; 0 = off, 1 = as its paper has it */
+    float epsilon_cutoff;              /* 0 in [0, 1]; 0 = off */
+    float eta_cutoff;                  /* 0 in [0, 1]; 0 = off */
     float typ_p;                       /* 1 in (0, 1]; 1 = off */
     float tfs_z;                       /* 1 in (0, 1]; 1 = off */
     float top_n_sigma;                 /* -1; <= 0 = off */
@@ -310,6 +321,8 @@ typedef struct samp_params {
     float temp;                        /* 0.8; 0 = greedy, else in [2^-20, 2^20] */
     float dynatemp_range;              /* 0 in [0, 2^20]; 0 = off */
     float dynatemp_exponent;           /* 1 in [0, 1000] */
+    float smoothing_factor;            /* 0 in [0, 1000]; 0 = off */
+    float smoothing_curve;             /* 1 in [1, 10] */
     int32_t penalty_last_n;            /* 64; 0 = off, -1 = n_ctx_train */
     float penalty_repeat;              /* 1, > 0; 1 = off */
     float penalty_freq;                /* 0; 0 = off */
@@ -510,11 +523,12 @@ SAMP_API int samp_check_params(const samp_params *params, const char **field);
 
 /* samp_chain_from_params -- build the chain that the parameters describe.
      Order    logit_bias, then params->order, then what selects. The default order is
-              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a
-              behind min_p if they are on).
-              An order may name tail_free ("tfs_z") and top_a too, may repeat or leave out any, and may be letters: e
-              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, x xtc, i
-              infill (which needs params->vocab), t temperature. "" is an empty order: no truncation, no temperature.
+              "penalties;dry;top_n_sigma;top_k;typ_p;top_p;min_p;xtc;temperature" (with tfs_z behind top_k and top_a,
+              p_less, epsilon_cutoff, eta_cutoff behind min_p, smoothing_factor at the end if they are on).
+              An order may name tail_free ("tfs_z") and those too, may repeat or leave out any, and may be letters: e
+              penalties, d dry, s top_n_sigma, k top_k, f tail_free, y typ_p, p top_p, m min_p, a top_a, l p_less, c
+              epsilon_cutoff, h eta_cutoff, x xtc, i infill (which needs params->vocab), t temperature, q
+              smoothing_factor. "" is an empty order: no truncation, no temperature.
      Selects  dist; greedy if temp is 0; adaptive_p if adaptive_target >= 0.
      Mirostat replaces all of that by logit_bias, temp, mirostat (as llama.cpp does).
      Returns  the chain, carrying the error if a parameter is bad (samp_status tells); NULL: no memory.
@@ -614,6 +628,11 @@ SAMP_API int samp_set_rng(samp_sampler *s, samp_rng_kind kind);
 
 /* samp_get_seed -- the seed of the last sampler that draws random numbers, 0 if none does; what is off does not. */
 SAMP_API uint64_t samp_get_seed(const samp_sampler *s);
+
+/* samp_child_seed -- the seed of sample i of several from one request: the first 64 bits of Philox at (i, all ones, 0)
+   under the request's seed, where no draw takes any. Seeds of different i, or of different requests, are as independent
+   as random ones: two of them are equal with a chance of 2^-64. Sample 0 has another seed than the request. */
+SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i);
 
 /* samp_get_position, samp_set_position -- the number of the next draw. A chain keeps it for its members; a sampler
    outside of a chain keeps its own. Moves by one with each successful samp_sample, samp_draw or samp_apply of a
@@ -791,6 +810,22 @@ SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep);
      Source   BlinkDL 2022 (RWKV), koboldcpp. */
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep);
 
+/* samp_init_p_less -- keep tokens with p >= scale * sum p^2, the chance that two draws give the same token.
+     Cut      l >= max + ln(scale q / (2^40 z)), z the sum of weights, q as in DETERMINISM.
+     Range    scale in [0, 1], 0 = off, 1 = the paper's, which has no parameter.   Ties, min_keep, leaves  as top_a.
+     MT19937  llama.cpp has none: the same cut. So for the next two.
+     Source   Tan et al. 2025, "p-less sampling", arXiv 2509.23234.
+   samp_init_epsilon -- keep tokens with p >= epsilon; if there are none, those with the largest p.
+     Cut      l >= max + min(0, ln epsilon + ln Z).   Range  epsilon in [0, 1], 0 = off; usual: 3e-4 to 9e-4.
+   samp_init_eta -- keep tokens with p >= min(epsilon, sqrt(epsilon) e^-H), H the entropy: fewer fall where many are
+   likely.
+     Cut      l >= max + min(ln epsilon + ln Z, ln epsilon / 2 - D), D the mean of max - l, so that H = ln Z + D.
+     Range    epsilon in [0, 1], 0 = off; usual: 3e-4 to 4e-3.
+     Source   both: Hewitt et al. 2022, "Truncation sampling as language model desmoothing"; Hugging Face. */
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep);
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep);
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep);
+
 /* samp_init_xtc -- "exclude top choices": with probability p, remove all tokens of probability >= t but the least
    likely of them (of equal ones, that with the largest id stays); only if at least min_keep tokens remain.
      Range    p in [0, 1], 0 = off; t in [0, 1], > 0.5 = off.   Leaves  p over all tokens, if it acted.
@@ -822,6 +857,14 @@ SAMP_API samp_sampler *samp_init_temp(float t);
      Range    delta in [0, 2^20], 0: samp_init_temp(t); t as there; exponent in [0, 1000]. One token: nothing happens.
      Source   kalomaze 2023; koboldcpp, llama.cpp. */
 SAMP_API samp_sampler *samp_init_temp_ext(float t, float delta, float exponent);
+
+/* samp_init_smoothing -- bend the logits: with d = max - l and c = (curve - 1) / 2, l = max - factor d^2 (1 - c + c d).
+   What is near the maximum comes nearer (factor < 1), what is far goes farther; a curve > 1 falls steeper.
+     Range    factor in [0, 1000], 0 = off; curve in [1, 10]. Above 3 what is nearest to the maximum rises above it.
+     Leaves   size. Results below -FLT_MAX become -FLT_MAX. sorted, unless that is no longer so.
+     MT19937  llama.cpp has none: the same.   Cost  a pass over the whole row that no kernel makes: behind a truncation
+              it is cheap.   Source  kalomaze 2024, text-generation-webui; koboldcpp; llama.cpp PR 6445. */
+SAMP_API samp_sampler *samp_init_smoothing(float factor, float curve);
 
 /* samp_init_softmax -- sort, and set p of every token.   Leaves  sorted = true. */
 SAMP_API samp_sampler *samp_init_softmax(void);
@@ -856,6 +899,23 @@ SAMP_API samp_sampler *samp_init_mirostat_v2(uint64_t seed, float tau, float eta
      Leaves   l as above, sorted = false, p of every token (after).   Draws  as dist.
      Source   MrJackSpade; llama.cpp. */
 SAMP_API samp_sampler *samp_init_adaptive_p(float target, float decay, uint64_t seed);
+
+#ifdef SAMPLING_GUMBEL
+#define SAMPLING_GUMBEL_DECLARED
+/* samp_init_gumbel -- select a token with probability w / Z, as dist does, by a race (SAMPLING_GUMBEL): the smallest
+   E / w wins, where E is an exponential random number that belongs to (seed, position, token id) alone. It is the
+   Gumbel-max trick: the token with the largest logit + Gumbel noise.
+     Couples  one seed gives chains with similar distributions the same token, mostly: a draft's and the model's, two
+              temperatures, two versions of a model. A truncation that keeps the winner changes nothing, whatever else
+              it removes.
+     Exactly  E = -ln((2 k + 1) 2^-53), k the upper 52 bits of the first 64 of Philox at (position, stream, id), ln as
+              in >>math; E / w is one division of doubles. Of equal ones the larger logit wins, then the smaller id.
+     Leaves   p of every token.   Draws  64 bits for each token, one position.   Ratio  samp_verify draws as dist does.
+     MT19937  the same: llama.cpp has none.   Sharded  SAMP_E_UNSUPPORTED.   GPU  it is the host's.
+     Cost     some 20 ns a token that is left: put a truncation before it.
+     Source   Gumbel 1954; Maddison et al. 2014, "A* sampling"; vLLM's noise by token. */
+SAMP_API samp_sampler *samp_init_gumbel(uint64_t seed);
+#endif
 
 /* ---- 4. the operator ---------------------------------------------------------------------------------------- */
 
@@ -1086,6 +1146,15 @@ SAMP_API samp_vocab *samp_llama_vocab(const struct llama_vocab *vocab);
 SAMP_API void samp_llama_vocab_free(samp_vocab *vocab);
 #endif /* SAMPLING_LLAMA */
 
+#if defined(SAMPLING_GRAMMAR) || defined(SAMPLING_PEERS)
+/* Why a text (a grammar's, a request's) is none. */
+typedef struct samp_text_error {
+    int status;          /* SAMP_OK if it is good */
+    size_t line, column; /* from 1; columns are bytes */
+    char message[160];   /* what was expected */
+} samp_text_error;
+#endif
+
 #ifdef SAMPLING_GRAMMAR
 #define SAMPLING_GRAMMAR_DECLARED
 /* ---- 7. grammars (SAMPLING_GRAMMAR) --------------------------------------------------------------------------- */
@@ -1097,12 +1166,7 @@ typedef enum samp_grammar_kind {
     SAMP_GRAMMAR_REGEX = 2        /* a regular expression, which the whole text must match */
 } samp_grammar_kind;
 
-/* Why a text is no grammar. */
-typedef struct samp_grammar_error {
-    int status;          /* SAMP_OK if there is none */
-    size_t line, column; /* from 1; columns are bytes */
-    char message[160];   /* what was expected */
-} samp_grammar_error;
+typedef samp_text_error samp_grammar_error;
 
 typedef struct samp_grammar samp_grammar;
 
@@ -1259,7 +1323,7 @@ SAMP_API void samp_shard_free(samp_shard *shard);
      in       rows [n_rows]: as in samp_sample_batch. slice: as there, but of the slice: n_vocab is its length (0: data
               is not read), stride and mask are its own, bit i of the mask is token first + i. n_threads: not used.
      out      [n_rows] the tokens, or a row's status, the same on every rank: as samp_sample_batch's, and
-              SAMP_E_UNSUPPORTED: MT19937, a sampler of the user's, a grammar that is not the chain's first.
+              SAMP_E_UNSUPPORTED: MT19937, p_less, smoothing, a sampler of the user's, a grammar that is not the first.
      Returns  SAMP_OK, even if rows failed. Else `out` tells it of each row that has no token yet, and whose chain is
               what it was. The same on all ranks: what is wrong with the call of one of them (as samp_sample_batch;
               SAMP_E_UNSUPPORTED: logprobs); SAMP_E_RANGE: slices that overlap or leave holes; other n_vocab, n_ranks,
@@ -1289,9 +1353,59 @@ SAMP_API int samp_shard_take(samp_shard *shard);
 SAMP_API void samp_shard_drop(samp_shard *shard, int status);
 #endif /* SAMPLING_SHARDS */
 
+#ifdef SAMPLING_PEERS
+#define SAMPLING_PEERS_DECLARED
+/* ---- 10. settings as other programs have them (SAMPLING_PEERS) ------------------------------------------------- */
+
+/* Whose requests samp_settings_from reads. */
+typedef enum samp_peer {
+    SAMP_PEER_OPENAI = 0,       /* servers of OpenAI's API: a chat completion or a completion */
+    SAMP_PEER_VLLM = 1,         /* vLLM: SamplingParams, or a request to its server */
+    SAMP_PEER_TRANSFORMERS = 2, /* Hugging Face's transformers: GenerationConfig, generation_config.json */
+    SAMP_PEER_LLAMA_SERVER = 3, /* llama.cpp's server: a completion, also of OpenAI's kind */
+    SAMP_PEER_OLLAMA = 4        /* Ollama: generate or chat, with "options" */
+} samp_peer;
+
+/* What a request says beside its settings. */
+typedef struct samp_request {
+    samp_text_error error; /* SAMP_OK, or what is wrong, and where in the text */
+    char field[64];        /* the field that it is about, "top_k" or "options.top_k"; "": none */
+    bool seeded;           /* it has a seed of its own; if not, the settings keep theirs */
+    bool with_prompt;      /* accept the prompt too: penalties and dry look at it. false: they must not see it */
+} samp_request;
+
+/* samp_settings_from -- the settings that a request to another program asks for: its names, defaults, ranges and order
+     of samplers, and what they mean there. Into settings, since a request has lists, which somebody must own.
+     in       json: one object, as that program takes it; null is as good as absent. Ends with 0. What a server has for
+              defaults beside the program's (command line, Modelfile, generation_config.json) must stand in it.
+              handled: names of fields that the caller sees to, the last followed by NULL; they are not looked at. NULL:
+              none
+     in, out  settings: n_vocab, n_ctx_train, vocab and rng stay, for no request has them: set them before. n_vocab is
+              needed for a logit bias; n_ctx_train must be no less than the length of a text, where penalties look at
+              all of it. The seed stays if the request has none, or wants a random one (-1). All else is what the
+              request says, or that program's default.
+     out      *request (may be NULL)
+     Fields   that are known and not about which token is drawn (prompts, lengths, stops, streams, log-probabilities, n:
+              see samp_child_seed) are skipped: SAMPI_PEERS in >>peers lists them. All others count, or are an error.
+     Returns  SAMP_OK; SAMP_E_NULL: settings or json; SAMP_E_FORMAT: not JSON, or another type of value; SAMP_E_RANGE: a
+              peer that there is not, or a value that it refuses; SAMP_E_UNSUPPORTED: it has no such field, or no
+              setting here means this value of it; SAMP_E_NOMEM; what samp_check_params says of the result (n_vocab,
+              vocab). After an error nothing has changed but *request.
+     Meaning  what a value means there is meant here: 0 is off where it is off there, what is silently moved into a
+              range is moved, what is refused is refused. Sets of kept tokens and probabilities are the peer's but for
+              its rounding and for ties at a cut (the smaller id stays here; vLLM and transformers may keep them all).
+              Tokens are not: each has its own random numbers. llama-server's tokens come with rng "mt19937".
+     Penalties of OpenAI and vLLM look at what is generated only, vLLM's repetition_penalty at the prompt too: a request
+              with both is SAMP_E_UNSUPPORTED.
+     Source   vLLM's sampling_params.py and v1/sample; transformers' generation/; llama.cpp's tools/server and common/;
+              Ollama's api/types.go and llm/; OpenAI's API reference; in 2026. */
+SAMP_API int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json, const char *const *handled,
+                                samp_request *request);
+#endif /* SAMPLING_PEERS */
+
 #ifdef SAMPLING_CONSTRAINTS
 #define SAMPLING_CONSTRAINTS_DECLARED
-/* ---- 9. constraints (SAMPLING_CONSTRAINTS) -------------------------------------------------------------------- */
+/* ---- 11. constraints (SAMPLING_CONSTRAINTS) ------------------------------------------------------------------- */
 
 /* Samplers that mask, force or weigh tokens by what has been accepted before. Common to them, besides what is common to
    all samplers:
@@ -1452,6 +1566,13 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_SHARDS before the first #include of this file, wherever it is included"
 #endif
+#if defined(SAMPLING_GUMBEL) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_GUMBEL_DECLARED) &&                  \
+    !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_GUMBEL before the first #include of this file, wherever it is included"
+#endif
+#if defined(SAMPLING_PEERS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_PEERS_DECLARED) && !defined(SAMPI_ONCE)
+#error "sampling.h: define SAMPLING_PEERS before the first #include of this file, wherever it is included"
+#endif
 #if defined(SAMPLING_CONSTRAINTS) && defined(SAMPLING_DECLARED) && !defined(SAMPLING_CONSTRAINTS_DECLARED) &&        \
     !defined(SAMPI_ONCE)
 #error "sampling.h: define SAMPLING_CONSTRAINTS before the first #include of this file, wherever it is included"
@@ -1466,6 +1587,12 @@ SAMP_API int32_t samp_thinking_left(const samp_sampler *s);
    and >>passes, which it includes itself for. */
 #if defined(SAMPLING_IMPLEMENTATION) && !defined(SAMPI_ONCE)
 #define SAMPI_ONCE
+
+#if defined(SAMPLING_GRAMMAR_DECLARED) || defined(SAMPLING_PEERS_DECLARED)
+#define SAMPI_READS_JSON 1
+#else
+#define SAMPI_READS_JSON 0
+#endif
 
 #include <errno.h>
 #include <float.h>
@@ -2614,6 +2741,17 @@ SAMPI_OP V(f) V(f16)(const uint16_t *p) /* stays: clang 14 would compare halves 
     { return V(stay)(SAMPI_X86(cvtph_ps, *(const V(half) *)(const void *)p)); }
 SAMPI_OP V(f) V(fma)(V(f) a, V(f) b, V(f) c) { return SAMPI_X86(fmadd_ps, a, b, c); }
 SAMPI_OP V(d) V(fmad)(V(d) a, V(d) b, V(d) c) { return SAMPI_X86(fmadd_pd, a, b, c); }
+SAMPI_OP uint64_t V(hsumq)(V(q) v)
+{
+#if SAMPI_W == 16
+    __m512i all = (__m512i)v;
+    __m256i half = SAMPI_X86(extracti64x4_epi64, all, 0) + SAMPI_X86(extracti64x4_epi64, all, 1);
+#else
+    __m256i half = (__m256i)v;
+#endif
+    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return (uint64_t)sum[0] + (uint64_t)sum[1];
+}
 SAMPI_OP V(i) V(sra)(V(i) a, V(i) n) { return (V(i))SAMPI_X86(srav_epi32, (V(raw))a, (V(raw))n); }
 #endif
 #endif
@@ -2626,7 +2764,8 @@ SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) { return _mm512_cmp_ps_mask(a, b, _CMP_UN
 SAMPI_OP V(m) V(negative)(V(i) a) { return _mm512_movepi32_mask((__m512i)a); }
 SAMPI_OP V(t) V(tally)(V(t) n, V(m) a, V(m) b) { return n + (V(t))__builtin_popcount((uint32_t)a << 16 | b); }
 SAMPI_OP size_t V(total)(V(t) n) { return n; }
-SAMPI_OP uint64_t V(hsumq)(V(q) v) { return (uint64_t)_mm512_reduce_add_epi64((__m512i)v); }
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
+    { return _mm512_mask_loadu_ps(V(all)(-INFINITY), (__mmask16)((((uint64_t)1 << left) - 1) >> at), x); }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) { return (V(m))(mask[i / 32] >> (i % 32)); }
 SAMPI_OP bool V(any)(V(m) m) { return m != 0; }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm512_mask_mov_ps(b, m, a); }
@@ -2664,17 +2803,17 @@ SAMPI_OP V(f) V(fold3)(V(f) a, V(f) b)
 
 #elif SAMPI_W == 8 /* avx2 */
 
-SAMPI_OP uint64_t V(hsumq)(V(q) v)
-{
-    __m128i sum = _mm_add_epi64(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
-    return (uint64_t)sum[0] + (uint64_t)sum[1];
-}
 SAMPI_OP V(m) V(unord)(V(f) a, V(f) b) /* stays: clang 14 would take pains to make 16-bit numbers of it */
     { return (V(m))V(stay)(_mm256_cmp_ps(a, b, _CMP_UNORD_Q)); }
 SAMPI_OP bool V(any)(V(m) m) { return _mm256_movemask_ps((V(f))m) != 0; }
 SAMPI_OP V(m) V(allowed)(const uint32_t *mask, size_t i) /* as the upper bits: select looks at no other */
     { return (V(m))((V(i))_mm256_set1_epi8(((const char *)mask)[i / 8]) << (7 - V(loadi)(SAMPI_STEP))); }
 SAMPI_OP V(f) V(select)(V(m) m, V(f) a, V(f) b) { return _mm256_blendv_ps(b, a, (V(f))m); }
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at)
+{
+    V(m) in = (V(m))(V(loadi)(SAMPI_STEP) + V(alli)((uint32_t)at)) < (V(m))V(alli)((uint32_t)left);
+    return V(select)(in, (V(f))_mm256_maskload_ps(x, (__m256i)in), V(all)(-INFINITY));
+}
 SAMPI_OP V(q) V(spread)(V(m) m, int half)
 {
     if (half) return (V(q))SAMPI_SHUFFLE(m, m, 4, 4, 5, 5, 6, 6, 7, 7);
@@ -2766,6 +2905,7 @@ SAMPI_OP V(i) V(u16)(const uint16_t *p) { return SAMPI_VECTOR(V(i), p[0], p[1], 
 
 /* ---- vectors of four ---- */
 #if SAMPI_W == 4
+SAMPI_OP V(f) V(rest)(const float *x, size_t left, size_t at) { (void)left, (void)at; return V(load)(x); }
 #if !SAMPI_SSE2
 SAMPI_OP bool V(any)(V(m) m) { return (((V(q))m)[0] | ((V(q))m)[1]) != 0; }
 #endif
@@ -2887,8 +3027,10 @@ SAMPI_T static __attribute__((noinline)) const float *V(pad)(const float *x, siz
 SAMPI_OP void V(take)(const float *x, size_t left, int count, V(f) * v)
 {
     float room[4 * SAMPI_W];
-    if (__builtin_expect(left < (size_t)(SAMPI_W * count), 0)) x = V(pad)(x, left, room, 4 * SAMPI_W);
-    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = V(load)(x + SAMPI_W * k);
+    bool is_end = __builtin_expect(left < (size_t)(SAMPI_W * count), 0);
+    if (is_end && SAMPI_W == 4) x = V(pad)(x, left, room, 4 * SAMPI_W);
+    SAMPI_UNROLL_4 for (int k = 0; k < count; k++) v[k] = is_end ? V(rest)(x + SAMPI_W * k, left, SAMPI_W * k)
+                                                                 : V(load)(x + SAMPI_W * k);
 }
 
 /* Prefetch for a later step of four vectors: once for 64 bytes, which is a line of most caches. */
@@ -3916,6 +4058,20 @@ typedef struct sampi_row sampi_row;       /* >>fast */
 typedef struct sampi_io sampi_io;         /* >>state */
 typedef struct sampi_record sampi_record; /* >>rollback */
 
+/* A kind that is there only where it is asked for: its row in the table below, and its label in switches. */
+/* clang-format off */
+#ifdef SAMPLING_GUMBEL_DECLARED
+#define SAMPI_GUMBEL_KINDS(X) \
+    X(GUMBEL, "gumbel", 6, 0, "", \
+      SAMPI_SELECTS, false, &SAMPI_NO_HOOKS, \
+      sampi_gumbel_apply, sampi_gumbel_apply, sampi_fast_gumbel, NULL)
+#define SAMPI_CASE_GUMBEL case SAMPI_GUMBEL:
+#else
+#define SAMPI_GUMBEL_KINDS(X)
+#define SAMPI_CASE_GUMBEL
+#endif
+/* clang-format on */
+
 /* ---- the table of samplers ----
 
    One row for each kind of sampler, its fields (below), and the functions that the row names: from these follow what a
@@ -3979,7 +4135,16 @@ typedef struct sampi_record sampi_record; /* >>rollback */
       sampi_min_p_apply, sampi_llama_min_p, sampi_fast_min_p, sampi_fast_llama_min_p) \
     X(TOP_A, "top-a", 0, 'a', "top_a;top-a", \
       SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
-      sampi_top_a_apply, sampi_llama_top_a, sampi_fast_top_a, NULL) \
+      sampi_by_sums_apply, sampi_llama_top_a, sampi_fast_by_sums, NULL) \
+    X(P_LESS, "p-less", 0, 'l', "p_less;p-less", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(EPSILON, "epsilon", 0, 'c', "epsilon_cutoff;epsilon", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
+    X(ETA, "eta", 0, 'h', "eta_cutoff;eta", \
+      SAMPI_KEEPS_P | SAMPI_DROPS | SAMPI_IF_ON, s->u.cut.p == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_by_sums_apply, sampi_by_sums_apply, sampi_fast_by_sums, NULL) \
     X(XTC, "xtc", 2, 'x', "xtc", \
       SAMPI_MASKS_NONE, s->u.xtc.p == 0.0f || s->u.xtc.t > 0.5f, &SAMPI_NO_HOOKS, \
       sampi_xtc_apply, sampi_llama_xtc, sampi_fast_xtc, sampi_fast_llama_xtc) \
@@ -3992,6 +4157,9 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(TEMP_EXT, "temp-ext", 0, 't', "temperature;temp;temp_ext;temp-ext", \
       SAMPI_KEEPS_P | SAMPI_TAKES_FLOOR, s->u.temp.t == 1.0f && s->u.temp.delta == 0.0f, &SAMPI_NO_HOOKS, \
       sampi_temp_ext_apply, sampi_llama_temp_ext, sampi_fast_temp_ext, sampi_fast_llama_temp) \
+    X(SMOOTHING, "smoothing", 0, 'q', "smoothing_factor;smoothing", \
+      SAMPI_KEEPS_P | SAMPI_IF_ON | SAMPI_MASKS_NONE, s->u.smoothing.factor == 0.0f, &SAMPI_NO_HOOKS, \
+      sampi_smoothing_apply, sampi_smoothing_apply, sampi_fast_smoothing, NULL) \
     X(SOFTMAX, "softmax", 0, 0, "", \
       SAMPI_ONLY_SHOWS | SAMPI_MASKS_NONE, false, &SAMPI_NO_HOOKS, \
       sampi_softmax_apply, sampi_llama_softmax_apply, NULL, NULL) \
@@ -4010,6 +4178,7 @@ typedef struct sampi_record sampi_record; /* >>rollback */
     X(ADAPTIVE_P, "adaptive-p", 5, 0, "", \
       SAMPI_SELECTS | SAMPI_OWN_LOGITS, false, &SAMPI_ADAPTIVE_P_HOOKS, \
       sampi_adaptive_p_apply, sampi_llama_adaptive_p, sampi_fast_adaptive_p, sampi_fast_llama_adaptive_p) \
+    SAMPI_GUMBEL_KINDS(X) \
     X(CHAIN, "chain", 0, 0, "", \
       0, false, &SAMPI_CHAIN_HOOKS, \
       NULL, NULL, NULL, NULL) \
@@ -4235,7 +4404,7 @@ struct sampi_sampler {
         struct {
             float p;
             size_t min_keep;
-        } cut; /* top_p, min_p, typical, tail_free (p = z) */
+        } cut; /* all that cut by p; of tail_free p = z */
         struct {
             float p, t;
             size_t min_keep;
@@ -4249,6 +4418,9 @@ struct sampi_sampler {
         struct {
             float t, delta, exponent;
         } temp;
+        struct {
+            float factor, curve;
+        } smoothing;
         struct {
             float tau, eta;
             int32_t n_vocab, m;
@@ -4368,6 +4540,12 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_MIN_KEEP(MIN_P, cut.min_keep),
     SAMPI_FIELD(TOP_A, FLOAT, top_a, cut.p, 0, 0, 1, 0, "a"),
     SAMPI_MIN_KEEP(TOP_A, cut.min_keep),
+    SAMPI_FIELD(P_LESS, FLOAT, p_less, cut.p, 0, 0, 1, 0, "scale"),
+    SAMPI_MIN_KEEP(P_LESS, cut.min_keep),
+    SAMPI_FIELD(EPSILON, FLOAT, epsilon_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(EPSILON, cut.min_keep),
+    SAMPI_FIELD(ETA, FLOAT, eta_cutoff, cut.p, 0, 0, 1, 0, "epsilon"),
+    SAMPI_MIN_KEEP(ETA, cut.min_keep),
     SAMPI_FIELD(XTC, FLOAT, xtc_probability, xtc.p, 0, 0, 1, 0, "p"),
     SAMPI_FIELD(XTC, FLOAT, xtc_threshold, xtc.t, 0.1, 0, 1, 0, "t"),
     SAMPI_MIN_KEEP(XTC, xtc.min_keep),
@@ -4378,6 +4556,9 @@ static const sampi_field SAMPI_FIELDS[] = {
     SAMPI_FIELD(TEMP_EXT, FLOAT, temp, temp.t, 0.8, SAMPI_TEMP_MIN, SAMPI_TEMP_MAX, SAMPI_OR_ZERO, "t"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_range, temp.delta, 0, 0, SAMPI_TEMP_MAX, SAMPI_IF_ABOVE_0, "delta"),
     SAMPI_FIELD(TEMP_EXT, FLOAT, dynatemp_exponent, temp.exponent, 1, 0, 1000, SAMPI_IF_LAST, "exponent"),
+
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_factor, smoothing.factor, 0, 0, 1000, 0, "factor"),
+    SAMPI_FIELD(SMOOTHING, FLOAT, smoothing_curve, smoothing.curve, 1, 1, 10, 0, "curve"),
 
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_tau, mirostat.tau, 5, 0, FLT_MAX / 2, 0, "tau"),
     SAMPI_FIELD(MIROSTAT, FLOAT, mirostat_eta, mirostat.eta, 0.1, 0, FLT_MAX, 0, "eta"),
@@ -5333,20 +5514,48 @@ static int sampi_min_p_apply(sampi_sampler *s, samp_token_data_array *cur)
     return SAMP_OK;
 }
 
-/* ---- top_a ---- */
+/* ---- top_a, p_less, epsilon, eta ----
+   Keep p >= a threshold that sums over the row decide; as a logit, it is at most the maximum. */
 
-/* The smallest logit that top_a keeps: p >= a p_max^2 with p_max = 1 / Z is l >= max + ln a - ln Z. z in units of
-   2^-40; the fast path calls it with both ends of an estimate, hence the double. */
-static double sampi_top_a_floor(double ln_a, float max, double z)
+/* The smallest logit that is kept. ln_p: of its number; z: the sum of weights; more: eta's sum of distances, p_less' of
+   squares; in units of 2^-40. The fast path calls it with both ends of an estimate, hence the doubles. */
+static SAMPI_COLD double sampi_sums_floor(sampi_kind kind, double ln_p, float max, double z, double more)
 {
-    return (double)max + (ln_a - sampi_ln(z / (double)SAMPI_ONE));
+    double ln_z = sampi_ln(z / (double)SAMPI_ONE), down = ln_p - ln_z;
+    if (kind == SAMPI_P_LESS) down = ln_p + sampi_ln(more / z);
+    if (kind == SAMPI_EPSILON || kind == SAMPI_ETA) down = ln_p + ln_z;
+    if (kind == SAMPI_ETA && ln_p * 0.5 - more / z < down) down = ln_p * 0.5 - more / z;
+    return (double)max + (down < 0.0 ? down : 0.0);
 }
 
-static SAMPI_COLD int sampi_top_a_apply(sampi_sampler *s, samp_token_data_array *cur)
+/* The squares of w / 2^20, rounded down, of at most a tile's weights: more than 2^22 of them fit 64 bits. */
+static uint64_t sampi_squares(const uint64_t *w, size_t n)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (w[i] >> 20) * (w[i] >> 20);
+    return sum;
+}
+
+/* What the threshold needs beside z. */
+static SAMPI_COLD uint64_t sampi_more_of(sampi_kind kind, const samp_token_data_array *cur, const sampi_sums *sums)
+{
+    uint64_t w[SAMPI_TILE + 16], squares = 0;
+    float x[SAMPI_TILE];
+    if (kind != SAMPI_P_LESS) return sums->s;
+    for (size_t at = 0, n; at < cur->size; at += n) {
+        n = sampi_copy_logits(cur, at, x);
+        sampi_use()->weights(x, n, sums->max, w);
+        squares += sampi_squares(w, n);
+    }
+    return squares;
+}
+
+static SAMPI_COLD int sampi_by_sums_apply(sampi_sampler *s, samp_token_data_array *cur)
 {
     sampi_sums sums = sampi_sum(cur);
     size_t min_keep = s->u.cut.min_keep;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), sums.max, (double)sums.z);
+    double more = (double)sampi_more_of(s->kind, cur, &sums);
+    double floor = sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), sums.max, (double)sums.z, more);
     sampi_keep_above(cur, floor, min_keep < sums.n ? min_keep : sums.n);
     return SAMP_OK;
 }
@@ -5363,6 +5572,13 @@ static void sampi_random_bits(uint64_t seed, uint64_t position, uint32_t stream,
     sampi_philox(counter, key, out);
     r[0] = (uint64_t)out[1] << 32 | out[0];
     r[1] = (uint64_t)out[3] << 32 | out[2];
+}
+
+SAMP_API uint64_t samp_child_seed(uint64_t seed, uint64_t i)
+{
+    uint64_t r[2];
+    sampi_random_bits(seed, i, UINT32_MAX, 0, r);
+    return r[0];
 }
 
 /* A stream: what kind of draw, and the sampler's ordinal among its kind. Two samplers of a chain never share one. */
@@ -5467,6 +5683,29 @@ static SAMPI_COLD int sampi_temp_ext_apply(sampi_sampler *s, samp_token_data_arr
         t = sampi_temp_of(s, &sums);
     }
     sampi_scale(cur, t);
+    return SAMP_OK;
+}
+
+/* ---- smoothing ---- */
+
+/* l [n], each `stride` bytes behind the last: of candidates, or of a row on the fast path. All in doubles, with every
+   product rounded before it meets a sum. */
+static SAMPI_COLD void sampi_smooth(const sampi_sampler *s, float max, void *l, size_t stride, size_t n)
+{
+    double c = 0.5 * (double)s->u.smoothing.curve - 0.5;
+    for (char *at = (char *)l; n > 0; n--, at += stride) {
+        float *x = (float *)(void *)at;
+        if (sampi_masked(*x)) continue;
+        double d = (double)max - (double)*x;
+        double square = sampi_round(sampi_round(d * d) * (double)s->u.smoothing.factor);
+        *x = sampi_finite((float)((double)max - sampi_round(square * (1.0 - c + sampi_round(c * d)))));
+    }
+}
+
+static SAMPI_COLD int sampi_smoothing_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    sampi_smooth(s, cur->data[sampi_argmax(cur)].logit, &cur->data->logit, sizeof *cur->data, cur->size);
+    sampi_recheck_order(cur);
     return SAMP_OK;
 }
 
@@ -5674,6 +5913,61 @@ static int sampi_dist_apply(sampi_sampler *s, samp_token_data_array *cur)
     sampi_select(s, cur);
     return SAMP_OK;
 }
+
+/* ---- gumbel ---- */
+#ifdef SAMPLING_GUMBEL_DECLARED
+
+/* A race under way: who leads, and the time that is to be beaten. */
+typedef struct sampi_race {
+    uint64_t seed, position;
+    uint32_t stream;
+    float max, logit; /* of all, of who leads */
+    samp_token id;
+    double time;
+    size_t index;
+} sampi_race;
+
+static sampi_race sampi_race_of(const sampi_sampler *s, float max)
+{
+    uint32_t stream = sampi_stream(s, sampi_traits_of(s->kind)->draws);
+    sampi_race race = { s->seed, s->at_position, stream, max, -INFINITY, 0, (double)INFINITY, 0 };
+    return race;
+}
+
+/* Candidate `index` runs: E / w. Since -ln u >= 1 - u and q >= w / 2^14, most lose before there is a logarithm or an
+   exp to take; 2^-40 is more than the rounding of both sides. What comes first in order wins a tie, so the order of the
+   runs does not matter. */
+static void sampi_race_run(sampi_race *race, float logit, samp_token id, size_t index)
+{
+    uint64_t r[2];
+    double most = (double)sampi_envelope(race->max, logit) * 16384.0;
+    if (!(most > 0.0)) return;
+    sampi_random_bits(race->seed, race->position, race->stream, (uint32_t)id, r);
+    double u = (double)(r[0] >> 12 << 1 | 1) * (1.0 / 9007199254740992.0);
+    if ((1.0 - u) * (1.0 - 1.0 / 1099511627776.0) > race->time * most) return;
+    double w = (double)sampi_weight(race->max, logit);
+    if (!(w > 0.0)) return;
+    double time = -sampi_ln(u) / w;
+    bool first = logit > race->logit || (logit == race->logit && id < race->id);
+    if (time > race->time || (time == race->time && !first)) return;
+    race->time = time;
+    race->logit = logit;
+    race->id = id;
+    race->index = index;
+}
+
+static int sampi_gumbel_apply(sampi_sampler *s, samp_token_data_array *cur)
+{
+    if (s->draft) return sampi_dist_apply(s, cur);
+    sampi_sums sums = sampi_sum(cur);
+    sampi_race race = sampi_race_of(s, sums.max);
+    for (size_t i = 0; i < cur->size; i++) sampi_race_run(&race, cur->data[i].logit, cur->data[i].id, i);
+    cur->selected = (int64_t)race.index;
+    sampi_set_p(cur, &sums);
+    return SAMP_OK;
+}
+
+#endif /* SAMPLING_GUMBEL_DECLARED */
 
 /* ---- mirostat (Basu et al. 2020) ----
    It steers the surprise of the tokens, log2(1 / p), to tau: mu is what it allows for now, twice tau at first.
@@ -6692,6 +6986,18 @@ SAMP_API samp_sampler *samp_init_typical(float p, size_t min_keep)
 SAMP_API samp_sampler *samp_init_top_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_min_p(float p, size_t min_keep) { return sampi_init_cut(SAMPI_MIN_P, p, min_keep); }
 SAMP_API samp_sampler *samp_init_top_a(float a, size_t min_keep) { return sampi_init_cut(SAMPI_TOP_A, a, min_keep); }
+SAMP_API samp_sampler *samp_init_p_less(float scale, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_P_LESS, scale, min_keep);
+}
+SAMP_API samp_sampler *samp_init_epsilon(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_EPSILON, epsilon, min_keep);
+}
+SAMP_API samp_sampler *samp_init_eta(float epsilon, size_t min_keep)
+{
+    return sampi_init_cut(SAMPI_ETA, epsilon, min_keep);
+}
 
 /* The seed is no field of the kind: it stands in the record itself, as for all that draw. */
 SAMP_API SAMPI_COLD samp_sampler *samp_init_xtc(float p, float threshold, size_t min_keep, uint64_t seed)
@@ -6710,6 +7016,14 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_temp(float temp)
 {
     sampi_sampler t = sampi_blank(SAMPI_TEMP);
     t.u.temp.t = temp;
+    return sampi_init(&t);
+}
+
+SAMP_API SAMPI_COLD samp_sampler *samp_init_smoothing(float factor, float curve)
+{
+    sampi_sampler t = sampi_blank(SAMPI_SMOOTHING);
+    t.u.smoothing.factor = factor;
+    t.u.smoothing.curve = curve;
     return sampi_init(&t);
 }
 
@@ -6741,6 +7055,15 @@ SAMP_API SAMPI_COLD samp_sampler *samp_init_dist(uint64_t seed)
     t.seed = seed;
     return sampi_init(&t);
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+SAMP_API SAMPI_COLD samp_sampler *samp_init_gumbel(uint64_t seed)
+{
+    sampi_sampler t = sampi_blank(SAMPI_GUMBEL);
+    t.seed = seed;
+    return sampi_init(&t);
+}
+#endif
 
 /* The only way to another m than 100, which samp_params has not. n_vocab is a number of the formula, not a bound
    on ids. */
@@ -9378,6 +9701,14 @@ static int sampi_fast_temp_ext(sampi_row *row, sampi_sampler *s)
     return sums.n > 1 ? sampi_scale_row(row, sampi_temp_of(s, &sums)) : SAMP_OK;
 }
 
+/* Each logit changes: a dense row becomes its own. */
+static SAMPI_COLD int sampi_fast_smoothing(sampi_row *row, sampi_sampler *s)
+{
+    if (!sampi_is_compact(row)) sampi_flatten(row);
+    sampi_smooth(s, row->top, sampi_is_compact(row) ? row->work->x : row->work->own, sizeof(float), row->n);
+    return sampi_scan(row);
+}
+
 /* ---- top_n_sigma ---- */
 
 /* Keep l >= the threshold, which lies between lo and hi: false if a logit lies there too, and nothing has changed. */
@@ -9440,22 +9771,53 @@ static int sampi_fast_top_n_sigma(sampi_row *row, sampi_sampler *s)
     return sampi_keep_between(row, (double)row->top - high, (double)row->top - low) ? SAMP_OK : (int)SAMPI_DECLINED;
 }
 
-/* The floor is a function of Z: at both ends of its range it has to leave the same tokens. A compact row's Z is exact.
-   */
-static int sampi_fast_top_a(sampi_row *row, sampi_sampler *s)
+/* ---- top_a, p_less, epsilon, eta ---- */
+
+/* The sum of squares in the place of s: of all tokens, or, while z is an estimate, of those within 10 nats of the
+   maximum, if these are few. None of the others has a weight above e^-10, so their squares are less than that of z. */
+static SAMPI_COLD void sampi_range_squares(const sampi_row *row, sampi_range *range)
 {
-    double ln_a = sampi_ln(s->u.cut.p);
+    sampi_row head = *row;
+    uint64_t w[SAMPI_TILE + 16], sum = 0;
+    sampi_pieces it;
+    if (!range->is_exact) sampi_raise_floor(&head, sampi_unscale(row, sampi_float_up((double)range->max - 10.0)));
+    bool is_part = !range->is_exact && sampi_is_compact(&head);
+    head.floor = -FLT_MAX;
+    sampi_start(&it, &head);
+    for (size_t at = 0, n; at < head.n; at += n) {
+        n = head.n - at < SAMPI_TILE ? head.n - at : SAMPI_TILE;
+        head.k->weights(sampi_logits_at(&it, at, n), n, range->max, w);
+        sum += sampi_squares(w, n);
+    }
+    range->s_lo = (double)sum;
+    range->s_hi = range->s_lo + (is_part ? 4.6e-5 * range->z_hi : 0.0);
+}
+
+/* An end of what the floor can be. It rises with z and falls with s; in top_a and p_less it is the other way. */
+static SAMPI_COLD double sampi_floor_end(const sampi_sampler *s, const sampi_range *range, bool high)
+{
+    if (s->kind == SAMPI_TOP_A || s->kind == SAMPI_P_LESS) high = !high;
+    return sampi_sums_floor(s->kind, sampi_ln(s->u.cut.p), range->max, high ? range->z_hi : range->z_lo,
+                            high ? range->s_lo : range->s_hi);
+}
+
+/* At both ends of their range the sums have to leave the same tokens. A compact row's are exact. */
+static int sampi_fast_by_sums(sampi_row *row, sampi_sampler *s)
+{
     sampi_range range;
     int status = sampi_range_of(row, &range);
     if (status) return status;
-    if (sampi_is_compact(row)) {
-        sampi_keep_from(row, sampi_float_up(sampi_top_a_floor(ln_a, range.max, range.z_lo)), sampi_min_keep(s));
-        return SAMP_OK;
-    }
     sampi_row before = *row;
-    while (!sampi_keep_between(row, sampi_top_a_floor(ln_a, range.max, range.z_hi),
-                               sampi_top_a_floor(ln_a, range.max, range.z_lo)))
-        range = sampi_exact(row, range.max, false);
+    for (;;) {
+        if (s->kind == SAMPI_P_LESS) sampi_range_squares(row, &range);
+        double high = sampi_floor_end(s, &range, true);
+        if (sampi_is_compact(row)) {
+            sampi_keep_from(row, sampi_float_up(high), sampi_min_keep(s));
+            return SAMP_OK;
+        }
+        if (sampi_keep_between(row, sampi_floor_end(s, &range, false), high)) break;
+        range = sampi_exact(row, range.max, true);
+    }
     sampi_keep_at_least(row, &before, sampi_min_keep(s));
     return SAMP_OK;
 }
@@ -9916,6 +10278,22 @@ static int sampi_fast_greedy(sampi_row *row, sampi_sampler *s)
     row->token = best.id[i];
     return SAMP_OK;
 }
+
+#ifdef SAMPLING_GUMBEL_DECLARED
+/* All that is left runs: of an array's view, under the ids that the array has. */
+static int sampi_fast_gumbel(sampi_row *row, sampi_sampler *s)
+{
+    sampi_row rest = *row;
+    sampi_race race = sampi_race_of(s, sampi_row_max(row));
+    sampi_compact(&rest);
+    for (size_t i = 0; i < rest.n; i++) {
+        samp_token id = rest.id[i];
+        sampi_race_run(&race, rest.x[i], row->array ? row->array->data[id].id : id, i);
+    }
+    row->token = rest.id[race.index];
+    return SAMP_OK;
+}
+#endif
 
 /* Sums of q for each tile; returns their sum. */
 static uint64_t sampi_row_envelope(const sampi_row *row, float max, uint64_t *tile)
@@ -11533,6 +11911,7 @@ static SAMPI_COLD bool sampi_fits_view(const sampi_view *view, const sampi_sampl
         case SAMPI_ADAPTIVE_P: return !view->sorts;
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return !is_compact && !has_floor;
+        case SAMPI_SMOOTHING: return false; /* the order may change, tokens may tie */
         default: return true;
     }
 }
@@ -11580,7 +11959,8 @@ static SAMPI_COLD int sampi_view_step(sampi_view *view, sampi_sampler *s)
     float max = sampi_row_max(row), mu = s->now.mu;
     size_t n = is_xtc || kind == SAMPI_TAIL_FREE ? sampi_row_count(row, -FLT_MAX, INFINITY) : 0;
     sampi_sums sums = { max, 0, 0, 0, 0 };
-    if (kind == SAMPI_TOP_A && s->u.cut.min_keep > 1) return SAMPI_DECLINED;  /* it may sort, */
+    bool by_sums = sampi_traits_of(kind)->fast == sampi_fast_by_sums;
+    if (by_sums && s->u.cut.min_keep > 1) return SAMPI_DECLINED;              /* it may sort, */
     if (kind == SAMPI_TAIL_FREE && n <= 2) return SAMPI_DECLINED;             /* it may keep what is masked, */
     if (is_xtc && !view->drops && n < view->cur->size) return SAMPI_DECLINED; /* and it does */
     if ((shows && !selects) || is_typical) sums = sampi_row_sums(row, max, -FLT_MAX, is_typical);
@@ -14016,6 +14396,415 @@ SAMP_API void samp_llama_vocab_free(samp_vocab *vocab) { SAMP_FREE(vocab); }
 
 #endif /* SAMPLING_LLAMA_DECLARED */
 
+/* ==================================================================================================== >>json
+   Reading texts that others wrote: where one is wrong, UTF-8, and a strict reader of JSON (RFC 8259), for schemas and
+   for requests to other programs (SAMPLING_GRAMMAR or SAMPLING_PEERS). A document becomes an array of nodes in the
+   order of the text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers,
+   and a member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
+#if SAMPI_READS_JSON
+
+/* The status, with the line and column (in bytes, from 1) of a place in a text. */
+static SAMPI_COLD int sampi_text_error(samp_text_error *error, const char *text, const char *at, int status,
+                                       const char *what)
+{
+    error->status = status;
+    error->line = error->column = 1;
+    for (const char *p = text; p < at; p++) {
+        error->column++;
+        if (*p == '\n' || (*p == '\r' && p[1] != '\n')) {
+            error->line++;
+            error->column = 1;
+        }
+    }
+    size_t n = strlen(what) < sizeof error->message ? strlen(what) : sizeof error->message - 1;
+    memcpy(error->message, what, n);
+    error->message[n] = 0;
+    return status;
+}
+
+/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
+static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
+{
+    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
+    if (s >= end) return 0;
+    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
+    if (n == 0 || (size_t)(end - s) < n) return 0;
+    *c = n == 1 ? *s : *s & (0x7fu >> n);
+    for (uint32_t i = 1; i < n; i++) {
+        if ((s[i] & 0xc0) != 0x80) return 0;
+        *c = *c << 6 | (s[i] & 0x3f);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+/* 0 .. 15, or -1. */
+static int sampi_hex_digit(int c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+enum {
+    SAMPI_JSON_DEPTH = 256,    /* of brackets */
+    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
+    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
+};
+
+typedef enum sampi_json_kind {
+    SAMPI_JSON_NULL,
+    SAMPI_JSON_FALSE,
+    SAMPI_JSON_TRUE,
+    SAMPI_JSON_NUMBER,
+    SAMPI_JSON_STRING,
+    SAMPI_JSON_ARRAY,
+    SAMPI_JSON_OBJECT
+} sampi_json_kind;
+
+typedef struct sampi_json_node {
+    uint8_t kind;           /* sampi_json_kind */
+    int32_t parent, next;   /* the next child of the same parent; -1: none */
+    int32_t first, last, n; /* the children of an array or object */
+    int32_t name;           /* the number of the member's name; -1: no member */
+    int32_t text;           /* the number of the string's text, or of the number's as it is written */
+    uint32_t at;            /* where it begins in the source */
+} sampi_json_node;
+
+typedef struct sampi_json_string {
+    uint32_t at, n; /* in bytes */
+} sampi_json_string;
+
+typedef struct sampi_json {
+    sampi_json_node *nodes;
+    sampi_json_string *strings;
+    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
+    char *bytes;                /* of all strings, unescaped */
+    int32_t n_nodes, n_strings;
+    uint32_t n_bytes, text_mask, name_mask;
+    const char *source;
+    size_t n_source;
+    samp_text_error *error;
+} sampi_json;
+
+typedef struct sampi_json_reader {
+    sampi_json *doc;
+    const unsigned char *at, *end;
+    int depth, status;
+} sampi_json_reader;
+
+static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
+{
+    return sampi_text_error(doc->error, doc->source, doc->source + at, status, message);
+}
+
+static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
+{
+    size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
+    if (!r->status) r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
+    return -1;
+}
+
+/* ---- strings ---- */
+
+/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
+{
+    uint32_t h = (uint32_t)sampi_checksum(text, n);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_text[h & doc->text_mask];
+        const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];
+        if (!s || (s->n == n && !memcmp(doc->bytes + s->at, text, n))) return slot;
+    }
+    return NULL;
+}
+
+/* The number of the string that was written behind all others: its own, or that of an equal one. */
+static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
+{
+    sampi_json *doc = r->doc;
+    int32_t *slot = sampi_json_slot(doc, doc->bytes + doc->n_bytes, n);
+    if (!slot) return sampi_json_wrong(r, "too many strings collide");
+    if (*slot >= 0) return *slot;
+    doc->strings[doc->n_strings].at = doc->n_bytes;
+    doc->strings[doc->n_strings].n = n;
+    doc->n_bytes += n;
+    return *slot = doc->n_strings++;
+}
+
+/* The bytes of a code point in UTF-8; how many. */
+static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
+{
+    if (c < 0x80) return out[0] = (char)c, 1;
+    uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (uint32_t i = n; --i > 0; c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
+    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
+    return n;
+}
+
+/* The four digits behind \u. */
+static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
+{
+    int32_t c = 0;
+    for (int i = 0; i < 4; i++, r->at++) {
+        int digit = r->at < r->end ? sampi_hex_digit(*r->at) : -1;
+        if (digit < 0) return sampi_json_wrong(r, "expected four hexadecimal digits behind \\u");
+        c = c * 16 + digit;
+    }
+    return c;
+}
+
+/* An escape, behind its backslash: a code point, or -1. */
+static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
+{
+    static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+    const char *known = r->at < r->end && *r->at ? strchr(escapes, *r->at) : NULL;
+    if (known) return r->at++, means[known - escapes];
+    if (r->at >= r->end || *r->at != 'u') return sampi_json_wrong(r, "expected an escape: one of \"\\/bfnrtu");
+    r->at++;
+    int32_t c = sampi_json_hex(r), low;
+    if (c < 0xd800 || c >= 0xe000) return c;
+    if (c >= 0xdc00 || r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
+        return sampi_json_wrong(r, "half of a surrogate pair");
+    r->at += 2;
+    low = sampi_json_hex(r);
+    if (low >= 0 && (low < 0xdc00 || low >= 0xe000)) return sampi_json_wrong(r, "half of a surrogate pair");
+    return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+}
+
+/* A string, from its quote on: its number. */
+static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
+{
+    char *out = r->doc->bytes + r->doc->n_bytes;
+    uint32_t n = 0;
+    for (r->at++; r->at < r->end && *r->at != '"';) {
+        uint32_t c, length = sampi_utf8_get(r->at, r->end, &c);
+        if (length == 0) return sampi_json_wrong(r, "not UTF-8");
+        if (c < 0x20) return sampi_json_wrong(r, "a control character in a string must be escaped");
+        r->at += length;
+        if (c == '\\') {
+            int32_t meant = sampi_json_escape(r);
+            if (meant < 0) return -1;
+            c = (uint32_t)meant;
+        }
+        n += sampi_utf8_put(out + n, c);
+    }
+    if (r->at >= r->end) return sampi_json_wrong(r, "expected \" at the end of a string");
+    r->at++;
+    return sampi_json_intern(r, n);
+}
+
+/* ---- values ---- */
+
+static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
+    return (size_t)(r->at - from);
+}
+
+static SAMPI_COLD int32_t sampi_json_number(sampi_json_reader *r)
+{
+    const unsigned char *from = r->at;
+    if (*r->at == '-') r->at++;
+    const unsigned char *first = r->at;
+    size_t n = sampi_json_digits(r);
+    if (n == 0 || (n > 1 && *first == '0')) return sampi_json_wrong(r, n ? "a zero leads" : "expected a value");
+    if (r->at < r->end && *r->at == '.') {
+        r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    if (r->at < r->end && (*r->at | 0x20) == 'e') {
+        r->at++;
+        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
+        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
+    }
+    uint32_t size = (uint32_t)(r->at - from);
+    memcpy(r->doc->bytes + r->doc->n_bytes, from, size);
+    return sampi_json_intern(r, size);
+}
+
+static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
+{
+    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
+}
+
+/* Is this the next byte behind space? Then it is read. */
+static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
+{
+    sampi_json_space(r);
+    if (r->at >= r->end || *r->at != (unsigned char)c) return false;
+    r->at++;
+    return true;
+}
+
+/* The member's place in the table of names; NULL: too many collide. */
+static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
+{
+    uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
+    uint32_t h = (uint32_t)(key >> 32);
+    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
+        int32_t *slot = &doc->by_name[h & doc->name_mask];
+        if (*slot < 0 || (doc->nodes[*slot].parent == object && doc->nodes[*slot].name == name)) return slot;
+    }
+    return NULL;
+}
+
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
+
+/* What stands between the brackets of an array or an object, and the closing one. */
+static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
+{
+    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
+    char close = object ? '}' : ']';
+    r->at++;
+    if (sampi_json_next(r, close)) return;
+    do {
+        int32_t name = -1;
+        sampi_json_space(r);
+        if (object) {
+            const unsigned char *at = r->at;
+            if (r->at >= r->end || *r->at != '"')
+                sampi_json_wrong(r, "expected a member's name in quotes");
+            else
+                name = sampi_json_text(r);
+            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
+            if (!r->status && (!slot || *slot >= 0)) {
+                r->at = at;
+                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
+            }
+            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
+            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
+        }
+        if (!r->status) sampi_json_value(r, node, name);
+    } while (!r->status && sampi_json_next(r, ','));
+    if (!r->status && !sampi_json_next(r, close))
+        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
+}
+
+/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
+static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
+{
+    size_t n = strlen(word);
+    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n)) return false;
+    r->at += n;
+    return true;
+}
+
+/* A value and all in it: the number of its node. */
+static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
+{
+    sampi_json *doc = r->doc;
+    sampi_json_space(r);
+    int c = r->at < r->end ? *r->at : 0;
+    int32_t node = doc->n_nodes++;
+    sampi_json_node *v = &doc->nodes[node];
+    v->parent = parent;
+    v->name = name;
+    v->next = v->first = v->last = v->text = -1;
+    v->n = 0;
+    v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
+    if (parent >= 0) {
+        sampi_json_node *above = &doc->nodes[parent];
+        *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
+        above->last = node;
+    }
+    if (c == '{' || c == '[') {
+        v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
+        if (++r->depth > SAMPI_JSON_DEPTH) {
+            r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
+            return -1;
+        }
+        sampi_json_children(r, node);
+        r->depth--;
+    } else if (c == '"') {
+        v->kind = SAMPI_JSON_STRING;
+        v->text = sampi_json_text(r);
+    } else if (c == '-' || (c >= '0' && c <= '9')) {
+        v->kind = SAMPI_JSON_NUMBER;
+        v->text = sampi_json_number(r);
+    } else if (sampi_json_word(r, "true"))
+        v->kind = SAMPI_JSON_TRUE;
+    else if (sampi_json_word(r, "false"))
+        v->kind = SAMPI_JSON_FALSE;
+    else if (sampi_json_word(r, "null"))
+        v->kind = SAMPI_JSON_NULL;
+    else
+        sampi_json_wrong(r, "expected a value");
+    return node;
+}
+
+/* ---- documents ---- */
+
+static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
+
+/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
+   name its colon. */
+static SAMPI_COLD int sampi_json_room(sampi_json *doc)
+{
+    size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
+    for (size_t i = 0; i < doc->n_source; i++) {
+        char c = doc->source[i];
+        n_nodes += c == ',' || c == '[' || c == '{';
+        n_names += c == ':';
+    }
+    size_t n_strings = n_nodes + n_names;
+    while (text_size < 2 * n_strings) text_size *= 2;
+    while (name_size < 2 * n_names) name_size *= 2;
+    size_t size = n_nodes * sizeof *doc->nodes + n_strings * sizeof *doc->strings;
+    size += (text_size + name_size) * sizeof(int32_t) + doc->n_source + 1;
+    doc->nodes = (sampi_json_node *)SAMP_MALLOC(size);
+    if (!doc->nodes) return sampi_json_fail(doc, 0, SAMP_E_NOMEM, "out of memory");
+    doc->strings = (sampi_json_string *)(doc->nodes + n_nodes);
+    doc->by_text = (int32_t *)(doc->strings + n_strings);
+    doc->by_name = doc->by_text + text_size;
+    doc->bytes = (char *)(doc->by_name + name_size);
+    memset(doc->by_text, 0xff, (text_size + name_size) * sizeof(int32_t));
+    doc->text_mask = (uint32_t)text_size - 1;
+    doc->name_mask = (uint32_t)name_size - 1;
+    return SAMP_OK;
+}
+
+/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
+   is the whole. */
+static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_text_error *error)
+{
+    memset(doc, 0, sizeof *doc);
+    doc->source = text;
+    doc->n_source = n;
+    doc->error = error;
+    if (n > SAMPI_JSON_BYTES) return sampi_json_fail(doc, 0, SAMP_E_RANGE, "the text is too long");
+    int status = sampi_json_room(doc);
+    if (status) return status;
+    const unsigned char *bytes = (const unsigned char *)text;
+    sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
+    sampi_json_value(&r, -1, -1);
+    sampi_json_space(&r);
+    if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
+    if (r.status) {
+        sampi_json_free(doc);
+        doc->nodes = NULL;
+    }
+    return r.status;
+}
+
+/* The number of a string of the document that has this text; -1: none has. */
+static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
+{
+    const int32_t *slot = sampi_json_slot(doc, text, n);
+    return slot ? *slot : -1;
+}
+
+/* The member of this name; -1: the node has none, or is no object. */
+static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
+{
+    if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
+    const int32_t *slot = sampi_json_member_slot(doc, node, name);
+    return slot ? *slot : -1;
+}
+
+#endif /* SAMPI_READS_JSON */
+
 /* ================================================================================================== >>grammar
    Texts that a model may write (SAMPLING_GRAMMAR). In comes a grammar, out goes, token by token, the set of tokens that
    keep the text a beginning of one that the grammar has. The parts, in the order of the file:
@@ -14743,7 +15532,7 @@ static int sampi_grammar_finish(samp_grammar *g, int32_t root)
 typedef struct sampi_reader {
     sampi_tree *tree;
     const char *text, *at, *end; /* *end may be read, and is 0 */
-    samp_grammar_error *error;   /* never NULL */
+    samp_text_error *error;      /* never NULL */
     sampi_vec parts;             /* sampi_node: what the sequences under way consist of */
     int32_t depth;               /* of parentheses */
     uint64_t n_symbols;          /* GBNF: names so far as llama.cpp counts them, for its limit of repetitions */
@@ -14757,35 +15546,7 @@ typedef struct sampi_reader {
 /* What was expected at `at`. Returns the status that it sets. */
 static int sampi_expected(sampi_reader *r, const char *at, int status, const char *what)
 {
-    samp_grammar_error *error = r->error;
-    error->status = status;
-    error->line = error->column = 1;
-    for (const char *p = r->text; p < at; p++) {
-        error->column++;
-        if (*p == '\n' || (*p == '\r' && p[1] != '\n')) {
-            error->line++;
-            error->column = 1;
-        }
-    }
-    size_t n = strlen(what) < sizeof error->message ? strlen(what) : sizeof error->message - 1;
-    memcpy(error->message, what, n);
-    error->message[n] = 0;
-    return status;
-}
-
-/* The code point that begins a text, and how many bytes it has; 0 bytes: no valid UTF-8 (a surrogate isn't either). */
-static uint32_t sampi_utf8_get(const unsigned char *s, const unsigned char *end, uint32_t *c)
-{
-    static const uint32_t least[5] = { 0, 0, 0x80, 0x800, 0x10000 };
-    if (s >= end) return 0;
-    uint32_t n = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
-    if (n == 0 || (size_t)(end - s) < n) return 0;
-    *c = n == 1 ? *s : *s & (0x7fu >> n);
-    for (uint32_t i = 1; i < n; i++) {
-        if ((s[i] & 0xc0) != 0x80) return 0;
-        *c = *c << 6 | (s[i] & 0x3f);
-    }
-    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+    return sampi_text_error(r->error, r->text, at, status, what);
 }
 
 /* One code point of UTF-8, which must be valid; it moves on. Or a status. */
@@ -14796,15 +15557,6 @@ static int32_t sampi_read_utf8(sampi_reader *r, const char *what)
     if (n == 0) return sampi_expected(r, r->at, SAMP_E_FORMAT, "expected valid UTF-8");
     r->at += n;
     return (int32_t)c;
-}
-
-/* 0 .. 15, or -1. */
-static int sampi_hex_digit(int c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
 }
 
 /* n hexadecimal digits. */
@@ -18832,376 +19584,6 @@ static int sampi_load_failed(sampi_io *io)
 
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
-/* ==================================================================================================== >>json
-   A strict reader of JSON (RFC 8259, UTF-8), for schemas. A document becomes an array of nodes in the order of the
-   text, in one block of memory: how many there can be is counted before. Equal strings have equal numbers, and a
-   member is found by a hash of its object and its name. Numbers stay text, for exact decimal arithmetic. */
-#ifdef SAMPLING_GRAMMAR_DECLARED
-
-enum {
-    SAMPI_JSON_DEPTH = 256,    /* of brackets */
-    SAMPI_JSON_PROBES = 4096,  /* of a hash table, before it is taken for an attack */
-    SAMPI_JSON_BYTES = 1 << 26 /* of a text */
-};
-
-typedef enum sampi_json_kind {
-    SAMPI_JSON_NULL,
-    SAMPI_JSON_FALSE,
-    SAMPI_JSON_TRUE,
-    SAMPI_JSON_NUMBER,
-    SAMPI_JSON_STRING,
-    SAMPI_JSON_ARRAY,
-    SAMPI_JSON_OBJECT
-} sampi_json_kind;
-
-typedef struct sampi_json_node {
-    uint8_t kind;           /* sampi_json_kind */
-    int32_t parent, next;   /* the next child of the same parent; -1: none */
-    int32_t first, last, n; /* the children of an array or object */
-    int32_t name;           /* the number of the member's name; -1: no member */
-    int32_t text;           /* the number of the string's text, or of the number's as it is written */
-    uint32_t at;            /* where it begins in the source */
-} sampi_json_node;
-
-typedef struct sampi_json_string {
-    uint32_t at, n; /* in bytes */
-} sampi_json_string;
-
-typedef struct sampi_json {
-    sampi_json_node *nodes;
-    sampi_json_string *strings;
-    int32_t *by_text, *by_name; /* hash tables: numbers of strings; of nodes that are members. -1: free */
-    char *bytes;                /* of all strings, unescaped */
-    int32_t n_nodes, n_strings;
-    uint32_t n_bytes, text_mask, name_mask;
-    const char *source;
-    size_t n_source;
-    samp_grammar_error *error;
-} sampi_json;
-
-typedef struct sampi_json_reader {
-    sampi_json *doc;
-    const unsigned char *at, *end;
-    int depth, status;
-} sampi_json_reader;
-
-/* The status, with the line and column (in bytes, from 1) of a place in a text. */
-static SAMPI_COLD int sampi_json_fail(const sampi_json *doc, size_t at, int status, const char *message)
-{
-    sampi_reader r;
-    memset(&r, 0, sizeof r);
-    r.text = doc->source;
-    r.error = doc->error;
-    return sampi_expected(&r, doc->source + at, status, message);
-}
-
-static SAMPI_COLD int32_t sampi_json_wrong(sampi_json_reader *r, const char *message)
-{
-    size_t at = (size_t)(r->at - (const unsigned char *)r->doc->source);
-    if (!r->status) r->status = sampi_json_fail(r->doc, at, SAMP_E_FORMAT, message);
-    return -1;
-}
-
-/* ---- strings ---- */
-
-/* The slot of a text in the table: where its number is, or where it would be; NULL: too many collide. */
-static SAMPI_COLD int32_t *sampi_json_slot(const sampi_json *doc, const char *text, size_t n)
-{
-    uint32_t h = (uint32_t)sampi_checksum(text, n);
-    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
-        int32_t *slot = &doc->by_text[h & doc->text_mask];
-        const sampi_json_string *s = *slot < 0 ? NULL : &doc->strings[*slot];
-        if (!s || (s->n == n && !memcmp(doc->bytes + s->at, text, n))) return slot;
-    }
-    return NULL;
-}
-
-/* The number of the string that was written behind all others: its own, or that of an equal one. */
-static SAMPI_COLD int32_t sampi_json_intern(sampi_json_reader *r, uint32_t n)
-{
-    sampi_json *doc = r->doc;
-    int32_t *slot = sampi_json_slot(doc, doc->bytes + doc->n_bytes, n);
-    if (!slot) return sampi_json_wrong(r, "too many strings collide");
-    if (*slot >= 0) return *slot;
-    doc->strings[doc->n_strings].at = doc->n_bytes;
-    doc->strings[doc->n_strings].n = n;
-    doc->n_bytes += n;
-    return *slot = doc->n_strings++;
-}
-
-/* The bytes of a code point in UTF-8; how many. */
-static SAMPI_COLD uint32_t sampi_utf8_put(char *out, uint32_t c)
-{
-    if (c < 0x80) return out[0] = (char)c, 1;
-    uint32_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (uint32_t i = n; --i > 0; c >>= 6) out[i] = (char)(0x80 | (c & 0x3f));
-    out[0] = (char)((n == 2 ? 0xc0 : n == 3 ? 0xe0 : 0xf0) | c);
-    return n;
-}
-
-/* The four digits behind \u. */
-static SAMPI_COLD int32_t sampi_json_hex(sampi_json_reader *r)
-{
-    int32_t c = 0;
-    for (int i = 0; i < 4; i++, r->at++) {
-        int digit = r->at < r->end ? sampi_hex_digit(*r->at) : -1;
-        if (digit < 0) return sampi_json_wrong(r, "expected four hexadecimal digits behind \\u");
-        c = c * 16 + digit;
-    }
-    return c;
-}
-
-/* An escape, behind its backslash: a code point, or -1. */
-static SAMPI_COLD int32_t sampi_json_escape(sampi_json_reader *r)
-{
-    static const char escapes[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
-    const char *known = r->at < r->end && *r->at ? strchr(escapes, *r->at) : NULL;
-    if (known) return r->at++, means[known - escapes];
-    if (r->at >= r->end || *r->at != 'u') return sampi_json_wrong(r, "expected an escape: one of \"\\/bfnrtu");
-    r->at++;
-    int32_t c = sampi_json_hex(r), low;
-    if (c < 0xd800 || c >= 0xe000) return c;
-    if (c >= 0xdc00 || r->end - r->at < 2 || r->at[0] != '\\' || r->at[1] != 'u')
-        return sampi_json_wrong(r, "half of a surrogate pair");
-    r->at += 2;
-    low = sampi_json_hex(r);
-    if (low >= 0 && (low < 0xdc00 || low >= 0xe000)) return sampi_json_wrong(r, "half of a surrogate pair");
-    return low < 0 ? -1 : 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-}
-
-/* A string, from its quote on: its number. */
-static SAMPI_COLD int32_t sampi_json_text(sampi_json_reader *r)
-{
-    char *out = r->doc->bytes + r->doc->n_bytes;
-    uint32_t n = 0;
-    for (r->at++; r->at < r->end && *r->at != '"';) {
-        uint32_t c, length = sampi_utf8_get(r->at, r->end, &c);
-        if (length == 0) return sampi_json_wrong(r, "not UTF-8");
-        if (c < 0x20) return sampi_json_wrong(r, "a control character in a string must be escaped");
-        r->at += length;
-        if (c == '\\') {
-            int32_t meant = sampi_json_escape(r);
-            if (meant < 0) return -1;
-            c = (uint32_t)meant;
-        }
-        n += sampi_utf8_put(out + n, c);
-    }
-    if (r->at >= r->end) return sampi_json_wrong(r, "expected \" at the end of a string");
-    r->at++;
-    return sampi_json_intern(r, n);
-}
-
-/* ---- values ---- */
-
-static SAMPI_COLD size_t sampi_json_digits(sampi_json_reader *r)
-{
-    const unsigned char *from = r->at;
-    while (r->at < r->end && *r->at >= '0' && *r->at <= '9') r->at++;
-    return (size_t)(r->at - from);
-}
-
-static SAMPI_COLD int32_t sampi_json_number(sampi_json_reader *r)
-{
-    const unsigned char *from = r->at;
-    if (*r->at == '-') r->at++;
-    const unsigned char *first = r->at;
-    size_t n = sampi_json_digits(r);
-    if (n == 0 || (n > 1 && *first == '0')) return sampi_json_wrong(r, n ? "a zero leads" : "expected a value");
-    if (r->at < r->end && *r->at == '.') {
-        r->at++;
-        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
-    }
-    if (r->at < r->end && (*r->at | 0x20) == 'e') {
-        r->at++;
-        if (r->at < r->end && (*r->at == '+' || *r->at == '-')) r->at++;
-        if (!sampi_json_digits(r)) return sampi_json_wrong(r, "expected a digit");
-    }
-    uint32_t size = (uint32_t)(r->at - from);
-    memcpy(r->doc->bytes + r->doc->n_bytes, from, size);
-    return sampi_json_intern(r, size);
-}
-
-static SAMPI_COLD void sampi_json_space(sampi_json_reader *r)
-{
-    while (r->at < r->end && (*r->at == ' ' || *r->at == '\t' || *r->at == '\n' || *r->at == '\r')) r->at++;
-}
-
-/* Is this the next byte behind space? Then it is read. */
-static SAMPI_COLD bool sampi_json_next(sampi_json_reader *r, char c)
-{
-    sampi_json_space(r);
-    if (r->at >= r->end || *r->at != (unsigned char)c) return false;
-    r->at++;
-    return true;
-}
-
-/* The member's place in the table of names; NULL: too many collide. */
-static SAMPI_COLD int32_t *sampi_json_member_slot(const sampi_json *doc, int32_t object, int32_t name)
-{
-    uint64_t key = ((uint64_t)(uint32_t)object << 32 | (uint32_t)name) * 0x9e3779b97f4a7c15u;
-    uint32_t h = (uint32_t)(key >> 32);
-    for (uint32_t i = 0; i < SAMPI_JSON_PROBES; i++, h++) {
-        int32_t *slot = &doc->by_name[h & doc->name_mask];
-        if (*slot < 0 || (doc->nodes[*slot].parent == object && doc->nodes[*slot].name == name)) return slot;
-    }
-    return NULL;
-}
-
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name);
-
-/* What stands between the brackets of an array or an object, and the closing one. */
-static SAMPI_COLD void sampi_json_children(sampi_json_reader *r, int32_t node)
-{
-    bool object = r->doc->nodes[node].kind == SAMPI_JSON_OBJECT;
-    char close = object ? '}' : ']';
-    r->at++;
-    if (sampi_json_next(r, close)) return;
-    do {
-        int32_t name = -1;
-        sampi_json_space(r);
-        if (object) {
-            const unsigned char *at = r->at;
-            if (r->at >= r->end || *r->at != '"')
-                sampi_json_wrong(r, "expected a member's name in quotes");
-            else
-                name = sampi_json_text(r);
-            int32_t *slot = r->status ? NULL : sampi_json_member_slot(r->doc, node, name);
-            if (!r->status && (!slot || *slot >= 0)) {
-                r->at = at;
-                sampi_json_wrong(r, slot ? "this name is there twice" : "too many names collide");
-            }
-            if (!r->status && !sampi_json_next(r, ':')) sampi_json_wrong(r, "expected a colon");
-            if (!r->status) *slot = r->doc->n_nodes; /* what the member will be */
-        }
-        if (!r->status) sampi_json_value(r, node, name);
-    } while (!r->status && sampi_json_next(r, ','));
-    if (!r->status && !sampi_json_next(r, close))
-        sampi_json_wrong(r, object ? "expected a comma or }" : "expected a comma or ]");
-}
-
-/* Is this the word that comes? Then it is read; what may stand behind it is for the caller. */
-static SAMPI_COLD bool sampi_json_word(sampi_json_reader *r, const char *word)
-{
-    size_t n = strlen(word);
-    if ((size_t)(r->end - r->at) < n || memcmp(r->at, word, n)) return false;
-    r->at += n;
-    return true;
-}
-
-/* A value and all in it: the number of its node. */
-static SAMPI_COLD int32_t sampi_json_value(sampi_json_reader *r, int32_t parent, int32_t name)
-{
-    sampi_json *doc = r->doc;
-    sampi_json_space(r);
-    int c = r->at < r->end ? *r->at : 0;
-    int32_t node = doc->n_nodes++;
-    sampi_json_node *v = &doc->nodes[node];
-    v->parent = parent;
-    v->name = name;
-    v->next = v->first = v->last = v->text = -1;
-    v->n = 0;
-    v->at = (uint32_t)(r->at - (const unsigned char *)doc->source);
-    if (parent >= 0) {
-        sampi_json_node *above = &doc->nodes[parent];
-        *(above->n++ ? &doc->nodes[above->last].next : &above->first) = node;
-        above->last = node;
-    }
-    if (c == '{' || c == '[') {
-        v->kind = c == '{' ? SAMPI_JSON_OBJECT : SAMPI_JSON_ARRAY;
-        if (++r->depth > SAMPI_JSON_DEPTH) {
-            r->status = sampi_json_fail(doc, v->at, SAMP_E_RANGE, "nested too deeply");
-            return -1;
-        }
-        sampi_json_children(r, node);
-        r->depth--;
-    } else if (c == '"') {
-        v->kind = SAMPI_JSON_STRING;
-        v->text = sampi_json_text(r);
-    } else if (c == '-' || (c >= '0' && c <= '9')) {
-        v->kind = SAMPI_JSON_NUMBER;
-        v->text = sampi_json_number(r);
-    } else if (sampi_json_word(r, "true"))
-        v->kind = SAMPI_JSON_TRUE;
-    else if (sampi_json_word(r, "false"))
-        v->kind = SAMPI_JSON_FALSE;
-    else if (sampi_json_word(r, "null"))
-        v->kind = SAMPI_JSON_NULL;
-    else
-        sampi_json_wrong(r, "expected a value");
-    return node;
-}
-
-/* ---- documents ---- */
-
-static SAMPI_COLD void sampi_json_free(sampi_json *doc) { SAMP_FREE(doc->nodes); }
-
-/* The room for a text's nodes and strings: each but the first node has a comma, bracket or brace before it, and a
-   name its colon. */
-static SAMPI_COLD int sampi_json_room(sampi_json *doc)
-{
-    size_t n_nodes = 1, n_names = 0, text_size = 2, name_size = 2;
-    for (size_t i = 0; i < doc->n_source; i++) {
-        char c = doc->source[i];
-        n_nodes += c == ',' || c == '[' || c == '{';
-        n_names += c == ':';
-    }
-    size_t n_strings = n_nodes + n_names;
-    while (text_size < 2 * n_strings) text_size *= 2;
-    while (name_size < 2 * n_names) name_size *= 2;
-    size_t size = n_nodes * sizeof *doc->nodes + n_strings * sizeof *doc->strings;
-    size += (text_size + name_size) * sizeof(int32_t) + doc->n_source + 1;
-    doc->nodes = (sampi_json_node *)SAMP_MALLOC(size);
-    if (!doc->nodes) return sampi_json_fail(doc, 0, SAMP_E_NOMEM, "out of memory");
-    doc->strings = (sampi_json_string *)(doc->nodes + n_nodes);
-    doc->by_text = (int32_t *)(doc->strings + n_strings);
-    doc->by_name = doc->by_text + text_size;
-    doc->bytes = (char *)(doc->by_name + name_size);
-    memset(doc->by_text, 0xff, (text_size + name_size) * sizeof(int32_t));
-    doc->text_mask = (uint32_t)text_size - 1;
-    doc->name_mask = (uint32_t)name_size - 1;
-    return SAMP_OK;
-}
-
-/* Reads a document of n bytes with a 0 behind them, which must stay where it is; *error says where it is wrong. Node 0
-   is the whole. */
-static SAMPI_COLD int sampi_json_read(sampi_json *doc, const char *text, size_t n, samp_grammar_error *error)
-{
-    memset(doc, 0, sizeof *doc);
-    doc->source = text;
-    doc->n_source = n;
-    doc->error = error;
-    if (n > SAMPI_JSON_BYTES) return sampi_json_fail(doc, 0, SAMP_E_RANGE, "the text is too long");
-    int status = sampi_json_room(doc);
-    if (status) return status;
-    const unsigned char *bytes = (const unsigned char *)text;
-    sampi_json_reader r = { doc, bytes, bytes + n, 0, SAMP_OK };
-    sampi_json_value(&r, -1, -1);
-    sampi_json_space(&r);
-    if (!r.status && r.at < r.end) sampi_json_wrong(&r, "expected the end of the text");
-    if (r.status) {
-        sampi_json_free(doc);
-        doc->nodes = NULL;
-    }
-    return r.status;
-}
-
-/* The number of a string of the document that has this text; -1: none has. */
-static SAMPI_COLD int32_t sampi_json_find(const sampi_json *doc, const char *text, size_t n)
-{
-    const int32_t *slot = sampi_json_slot(doc, text, n);
-    return slot ? *slot : -1;
-}
-
-/* The member of this name; -1: the node has none, or is no object. */
-static SAMPI_COLD int32_t sampi_json_member(const sampi_json *doc, int32_t node, int32_t name)
-{
-    if (node < 0 || name < 0 || doc->nodes[node].kind != SAMPI_JSON_OBJECT) return -1;
-    const int32_t *slot = sampi_json_member_slot(doc, node, name);
-    return slot ? *slot : -1;
-}
-
-#endif /* SAMPLING_GRAMMAR_DECLARED */
-
 /* ================================================================================================== >>schema
    JSON schemas (2020-12, and what drafts 4 to 7 call otherwise) as trees. The one law: no text is in the tree that is
    no instance of the schema; what can't be expressed is refused by name and place, never left out.
@@ -21968,6 +22350,733 @@ static SAMPI_COLD sampi_node sampi_schema_tree(sampi_tree *tree, const char *tex
 }
 #endif /* SAMPLING_GRAMMAR_DECLARED */
 
+/* =================================================================================================== >>peers
+   Settings as other programs have them (SAMPLING_PEERS). Each is a table of fields: what a field is called, which of
+   our members it becomes, what it is if absent, its range, and what is done beyond it. The walk over a request knows no
+   program; what no row can say (penalties that look at different texts, sampling that is off) is settled behind it.
+
+   The one thing to know: a field is in a table, or in the list of those that are skipped, or an error. */
+#ifdef SAMPLING_PEERS_DECLARED
+
+/* What is done with a field's value. */
+typedef enum sampi_peer_means {
+    SAMPI_PEER_NUMBER,  /* it becomes the member */
+    SAMPI_PEER_HEAT,    /* a temperature of vLLM's: below 1e-5 it is 0, else at least 0.01 */
+    SAMPI_PEER_SEED,    /* a whole number; -1 is none, if lo is -1 */
+    SAMPI_PEER_BIAS,    /* logit_bias: {"id": bias}, or with PAIRS also [[id, bias or false]] */
+    SAMPI_PEER_BAN,     /* [id]: a bias of -infinity */
+    SAMPI_PEER_STRINGS, /* dry_breakers: [text] */
+    SAMPI_PEER_ORDER,   /* llama-server's samplers: [name], or a text of letters */
+    SAMPI_PEER_SAMPLE,  /* true: sample; false: take the most likely token */
+    SAMPI_PEER_NEUTRAL, /* only one value means nothing: `usual`, or what is empty if that is "" */
+    SAMPI_PEER_PLAIN,   /* a format of answers: only {"type": "text"} or "" means nothing */
+    SAMPI_PEER_OPTIONS  /* an object with fields of the same table that are marked INSIDE */
+} sampi_peer_means;
+
+enum {
+    SAMPI_PEER_NONE = 0,
+    SAMPI_PEER_OPEN = 1,    /* lo is not in the range */
+    SAMPI_PEER_CLAMPS = 2,  /* beyond the range the nearest end of it counts, */
+    SAMPI_PEER_RETURNS = 4, /* or the default */
+    SAMPI_PEER_INSIDE = 8,  /* the field stands in "options" */
+    SAMPI_PEER_OUTPUT = 16, /* a penalty that looks at generated tokens only, */
+    SAMPI_PEER_ALL = 32,    /* or at the prompt too */
+    SAMPI_PEER_PAIRS = 64,
+    SAMPI_PEER_32_BITS = 128, /* of a seed; all ones are none */
+    SAMPI_PEER_OPEN_ALL = SAMPI_PEER_OPEN | SAMPI_PEER_ALL,
+    SAMPI_PEER_OPEN_RETURNS = SAMPI_PEER_OPEN | SAMPI_PEER_RETURNS,
+    SAMPI_PEER_INSIDE_32_BITS = SAMPI_PEER_INSIDE | SAMPI_PEER_32_BITS
+};
+
+typedef struct sampi_peer_field {
+    const char *name;  /* NULL: no request has it, there is only the default */
+    const char *param; /* our member, or NULL */
+    uint8_t means;     /* sampi_peer_means */
+    uint8_t how;       /* SAMPI_PEER_... */
+    const char *usual; /* the default, as samp_settings_set reads it; NULL: ours */
+    double lo, hi;
+} sampi_peer_field;
+
+#define SAMPI_MOST ((double)FLT_MAX)
+/* clang-format off */
+#define SAMPI_PEER_IS(name, param, how, usual, lo, hi) \
+    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_##how, usual, lo, hi }
+#define SAMPI_PEER_ELSE(param, usual) { NULL, param, SAMPI_PEER_NUMBER, 0, usual, 0, 0 }
+#define SAMPI_PEER_ONLY(name, usual) { name, NULL, SAMPI_PEER_NEUTRAL, 0, usual, 0, 0 }
+#define SAMPI_PEER_DOES(name, param, means, how, lo, hi) \
+    { name, param, SAMPI_PEER_##means, SAMPI_PEER_##how, NULL, lo, hi }
+
+/* OpenAI's API reference. Of the order it says nothing; that of vLLM, which serves the same requests. */
+static const sampi_peer_field SAMPI_OPENAI[] = {
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, 2),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, NONE, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, 0, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* SamplingParams (post_init, verify_args, from_optional); the order is that of v1/sample/sampler.py. */
+static const sampi_peer_field SAMPI_VLLM[] = {
+    { "temperature", "temp", SAMPI_PEER_HEAT, 0, "1", 0, 2 },
+    SAMPI_PEER_IS("top_p", "top_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "0", -1, INT32_MAX),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", OUTPUT, "0", -2, 2),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, CLAMPS, -100, 100),
+    SAMPI_PEER_DOES("seed", "seed", SEED, NONE, -1, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("structured_outputs", NULL),
+    SAMPI_PEER_ONLY("guided_json", NULL),
+    SAMPI_PEER_ONLY("guided_regex", NULL),
+    SAMPI_PEER_ONLY("guided_choice", NULL),
+    SAMPI_PEER_ONLY("guided_grammar", NULL),
+    SAMPI_PEER_ONLY("allowed_token_ids", NULL),
+    SAMPI_PEER_ONLY("bad_words", ""),
+    SAMPI_PEER_ONLY("min_tokens", "0"),
+    SAMPI_PEER_ONLY("thinking_token_budget", "-1"),
+    SAMPI_PEER_ONLY("use_beam_search", "false"),
+    SAMPI_PEER_ONLY("logits_processors", NULL),
+    SAMPI_PEER_ONLY("trace_decode_token_ids", NULL),
+    SAMPI_PEER_ONLY("extra_args", ""),
+    SAMPI_PEER_ONLY("vllm_xargs", ""),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* GenerationConfig's defaults; the order is that of generation/utils.py. What has only one value is of beams, or a
+   processor of logits that there is none of here. */
+static const sampi_peer_field SAMPI_TRANSFORMERS[] = {
+    SAMPI_PEER_DOES("do_sample", NULL, SAMPLE, NONE, 0, 0),
+    SAMPI_PEER_IS("temperature", "temp", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", NONE, "50", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", NONE, "1", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", NONE, "0", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", OPEN, "1", 0, 1),
+    SAMPI_PEER_IS("repetition_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_ELSE("penalty_last_n", "-1"),
+    SAMPI_PEER_DOES("suppress_tokens", "logit_bias", BAN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("num_beams", "1"),
+    SAMPI_PEER_ONLY("num_beam_groups", "1"),
+    SAMPI_PEER_ONLY("diversity_penalty", "0"),
+    SAMPI_PEER_ONLY("penalty_alpha", "0"),
+    SAMPI_PEER_ONLY("dola_layers", NULL),
+    SAMPI_PEER_ONLY("constraints", NULL),
+    SAMPI_PEER_ONLY("force_words_ids", NULL),
+    SAMPI_PEER_ONLY("top_h", NULL),
+    SAMPI_PEER_ONLY("epsilon_cutoff", "0"),
+    SAMPI_PEER_ONLY("eta_cutoff", "0"),
+    SAMPI_PEER_ONLY("encoder_repetition_penalty", "1"),
+    SAMPI_PEER_ONLY("no_repeat_ngram_size", "0"),
+    SAMPI_PEER_ONLY("encoder_no_repeat_ngram_size", "0"),
+    SAMPI_PEER_ONLY("bad_words_ids", NULL),
+    SAMPI_PEER_ONLY("sequence_bias", ""),
+    SAMPI_PEER_ONLY("begin_suppress_tokens", ""),
+    SAMPI_PEER_ONLY("forced_bos_token_id", NULL),
+    SAMPI_PEER_ONLY("forced_eos_token_id", NULL),
+    SAMPI_PEER_ONLY("exponential_decay_length_penalty", NULL),
+    SAMPI_PEER_ONLY("min_length", "0"),
+    SAMPI_PEER_ONLY("min_new_tokens", "0"),
+    SAMPI_PEER_ONLY("guidance_scale", "1"),
+    SAMPI_PEER_ONLY("watermarking_config", NULL),
+    SAMPI_PEER_ONLY("token_healing", "false"),
+    SAMPI_PEER_ONLY("remove_invalid_values", "false"),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* The schema of its completions (server-schema.cpp), and the defaults of common_params_sampling. */
+static const sampi_peer_field SAMPI_LLAMA_SERVER[] = {
+    SAMPI_PEER_IS("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_range", "dynatemp_range", CLAMPS, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dynatemp_exponent", "dynatemp_exponent", NONE, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_PEER_IS("top_p", "top_p", CLAMPS, "0.95", 0, 1),
+    SAMPI_PEER_IS("min_p", "min_p", CLAMPS, "0.05", 0, 1),
+    SAMPI_PEER_IS("top_n_sigma", "top_n_sigma", NONE, "-1", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("xtc_probability", "xtc_probability", CLAMPS, "0", 0, 1),
+    SAMPI_PEER_IS("xtc_threshold", "xtc_threshold", CLAMPS, "0.1", 0, 1),
+    SAMPI_PEER_IS("typical_p", "typ_p", CLAMPS, "1", 0, 1),
+    SAMPI_PEER_IS("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_IS("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_multiplier", "dry_multiplier", NONE, "0", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_base", "dry_base", RETURNS, "1.75", 1, SAMPI_MOST),
+    SAMPI_PEER_IS("dry_allowed_length", "dry_allowed_length", NONE, "2", 0, INT32_MAX),
+    SAMPI_PEER_IS("dry_penalty_last_n", "dry_penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_PEER_DOES("dry_sequence_breakers", "dry_breakers", STRINGS, NONE, 0, 0),
+    SAMPI_PEER_IS("mirostat", "mirostat", CLAMPS, "0", 0, 2),
+    SAMPI_PEER_IS("mirostat_tau", "mirostat_tau", NONE, "5", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("mirostat_eta", "mirostat_eta", NONE, "0.1", 0, SAMPI_MOST),
+    SAMPI_PEER_IS("adaptive_target", "adaptive_target", CLAMPS, "-1", -SAMPI_MOST, 1),
+    SAMPI_PEER_IS("adaptive_decay", "adaptive_decay", NONE, "0.9", 0, (double)0.99f),
+    SAMPI_PEER_IS("min_keep", "min_keep", NONE, "0", 0, INT32_MAX),
+    SAMPI_PEER_DOES("seed", "seed", SEED, 32_BITS, -1, 0),
+    SAMPI_PEER_DOES("logit_bias", "logit_bias", BIAS, PAIRS, -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("samplers", NULL, ORDER, NONE, 0, 0),
+    SAMPI_PEER_DOES("response_format", NULL, PLAIN, NONE, 0, 0),
+    SAMPI_PEER_ONLY("grammar", ""),
+    SAMPI_PEER_ONLY("json_schema", NULL),
+    SAMPI_PEER_ONLY("ignore_eos", "false"),
+    SAMPI_PEER_ONLY("reasoning_budget_tokens", "-1"),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* DefaultOptions; it hands all of them on to llama-server, typical_p but if it is 0. */
+#define SAMPI_OPTION(name, param, how, usual, lo, hi) \
+    { name, param, SAMPI_PEER_NUMBER, SAMPI_PEER_INSIDE | SAMPI_PEER_##how, usual, lo, hi }
+static const sampi_peer_field SAMPI_OLLAMA[] = {
+    SAMPI_PEER_DOES("options", NULL, OPTIONS, NONE, 0, 0),
+    SAMPI_OPTION("temperature", "temp", CLAMPS, "0.8", 0, SAMPI_MOST),
+    SAMPI_OPTION("top_k", "top_k", CLAMPS, "40", 0, INT32_MAX),
+    SAMPI_OPTION("top_p", "top_p", CLAMPS, "0.9", 0, 1),
+    SAMPI_OPTION("min_p", "min_p", CLAMPS, "0", 0, 1),
+    SAMPI_OPTION("typical_p", "typ_p", OPEN_RETURNS, "1", 0, 1),
+    SAMPI_OPTION("repeat_last_n", "penalty_last_n", NONE, "64", -1, INT32_MAX),
+    SAMPI_OPTION("repeat_penalty", "penalty_repeat", OPEN_ALL, "1", 0, SAMPI_MOST),
+    SAMPI_OPTION("frequency_penalty", "penalty_freq", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_OPTION("presence_penalty", "penalty_present", ALL, "0", -SAMPI_MOST, SAMPI_MOST),
+    SAMPI_PEER_DOES("seed", "seed", SEED, INSIDE_32_BITS, -1, 0),
+    SAMPI_PEER_DOES("format", NULL, PLAIN, NONE, 0, 0),
+    { NULL, NULL, 0, 0, NULL, 0, 0 }
+};
+
+/* Fields that are known and say nothing of which token is drawn: what is asked, how long an answer may be, how often
+   and in which form it comes, and what only the server knows. */
+#define SAMPI_SKIPPED_OPENAI \
+    "model;messages;prompt;suffix;echo;stream;stream_options;stop;n;best_of;max_tokens;" \
+    "max_completion_tokens;logprobs;top_logprobs;user;tools;tool_choice;parallel_tool_calls;functions;" \
+    "function_call;reasoning_effort;verbosity;store;metadata;modalities;audio;prediction;service_tier;" \
+    "safety_identifier;prompt_cache_key;prompt_cache_retention;web_search_options"
+#define SAMPI_SKIPPED_VLLM \
+    SAMPI_SKIPPED_OPENAI ";stop_token_ids;ignore_eos;prompt_logprobs;prompt_logprob_token_ids;" \
+    "prompt_logprob_start;logprob_token_ids;flat_logprobs;detokenize;skip_special_tokens;" \
+    "spaces_between_special_tokens;include_stop_str_in_output;output_kind;stream_interval;skip_clone;" \
+    "output_text_buffer_length;length_penalty;skip_reading_prefix_cache;repetition_detection;" \
+    "routed_experts_prompt_start;truncate_prompt_tokens;add_special_tokens;add_generation_prompt;" \
+    "continue_final_message;chat_template;chat_template_kwargs;documents;mm_processor_kwargs;priority;" \
+    "request_id;return_tokens_as_token_ids;return_token_ids;cache_salt;kv_transfer_params;" \
+    "guided_decoding_backend;guided_whitespace_pattern;include_reasoning;prompt_embeds;" \
+    "allowed_local_media_path"
+#define SAMPI_SKIPPED_TRANSFORMERS \
+    "max_length;max_new_tokens;max_time;stop_strings;early_stopping;length_penalty;use_cache;" \
+    "cache_implementation;cache_config;return_legacy_cache;renormalize_logits;low_memory;" \
+    "num_return_sequences;output_attentions;output_hidden_states;output_scores;output_logits;" \
+    "return_dict_in_generate;pad_token_id;bos_token_id;eos_token_id;decoder_start_token_id;is_assistant;" \
+    "num_assistant_tokens;num_assistant_tokens_schedule;assistant_confidence_threshold;" \
+    "prompt_lookup_num_tokens;max_matching_ngram_size;assistant_early_exit;assistant_lookbehind;" \
+    "target_lookbehind;compile_config;disable_compile;prefill_chunk_size;_commit_hash;" \
+    "_from_model_config;_original_object_hash;transformers_version"
+#define SAMPI_SKIPPED_LLAMA_SERVER \
+    SAMPI_SKIPPED_OPENAI ";verbose;timings_per_token;cache_prompt;return_tokens;return_progress;" \
+    "sse_ping_interval;n_predict;n_indent;n_keep;n_discard;n_cmpl;n_cache_reuse;t_max_predict_ms;" \
+    "t_max_prompt_ms;response_fields;n_probs;backend_sampling;post_sampling_probs;lora;id_slot;" \
+    "grammar_lazy;grammar_type;grammar_triggers;preserved_tokens;chat_format;chat_template_kwargs;" \
+    "reasoning_format;reasoning_in_content;generation_prompt;parse_tool_calls;chat_parser;" \
+    "continue_final_message;add_generation_prompt;reasoning_control;reasoning_budget_start_tag;" \
+    "reasoning_budget_end_tag;reasoning_budget_end_tags;reasoning_budget_message;thinking_forced_open;" \
+    "input_prefix;input_suffix;input_extra;multimodal_data"
+#define SAMPI_SKIPPED_OLLAMA \
+    "model;prompt;suffix;system;template;context;stream;raw;keep_alive;images;messages;tools;think;" \
+    "truncate;shift;_debug_render_only;logprobs;top_logprobs;options.num_keep;options.num_predict;" \
+    "options.stop;options.num_ctx;options.num_batch;options.num_gpu;options.main_gpu;options.use_mmap;" \
+    "options.num_thread;options.draft_num_predict;options.use_mlock;options.numa;options.low_vram;" \
+    "options.f16_kv;options.vocab_only"
+
+typedef struct sampi_peer {
+    const sampi_peer_field *fields; /* up to one without name and param */
+    const char *order, *skipped;    /* with ; between */
+    bool samples;                   /* unless told */
+} sampi_peer;
+
+static const sampi_peer SAMPI_PEERS[] = {
+    { SAMPI_OPENAI, "penalties;temperature;top_p", SAMPI_SKIPPED_OPENAI, true },
+    { SAMPI_VLLM, "penalties;temperature;min_p;top_k;top_p", SAMPI_SKIPPED_VLLM, true },
+    { SAMPI_TRANSFORMERS, "penalties;temperature;top_k;top_p;min_p;typ_p", SAMPI_SKIPPED_TRANSFORMERS, false },
+    { SAMPI_LLAMA_SERVER, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_LLAMA_SERVER, true },
+    { SAMPI_OLLAMA, SAMP_ORDER_LLAMA, SAMPI_SKIPPED_OLLAMA, true },
+};
+/* clang-format on */
+
+/* A request that is being read. */
+typedef struct sampi_ask {
+    const sampi_peer *peer;
+    const char *const *handled;
+    const sampi_json *doc;
+    samp_settings *to; /* what is made of it */
+    samp_request *out;
+    bool samples, adaptive; /* does it sample, and with llama-server's adaptive_p? */
+} sampi_ask;
+
+/* ---- values ---- */
+
+static SAMPI_COLD int sampi_ask_fail(sampi_ask *ask, int32_t node, int status, const char *what)
+{
+    return sampi_json_fail(ask->doc, ask->doc->nodes[node].at, status, what);
+}
+
+/* What is wrong with a value, if the reader of numbers has not said more than its status. */
+static SAMPI_COLD int sampi_ask_bad(sampi_ask *ask, int32_t node, int status)
+{
+    return sampi_ask_fail(ask, node, status,
+                          status == SAMP_E_RANGE   ? "expected a value that this program takes"
+                          : status == SAMP_E_NOMEM ? "out of memory"
+                                                   : "expected another type of value");
+}
+
+static SAMPI_COLD const sampi_json_node *sampi_ask_node(const sampi_ask *ask, int32_t node)
+{
+    return &ask->doc->nodes[node];
+}
+
+/* The bytes [*n] of a string, or of a name. No 0 is behind them. */
+static SAMPI_COLD const char *sampi_ask_text(const sampi_ask *ask, int32_t string, size_t *n)
+{
+    *n = ask->doc->strings[string].n;
+    return ask->doc->bytes + ask->doc->strings[string].at;
+}
+
+/* The number that a node is, as the nearest float. */
+static SAMPI_COLD int sampi_ask_float(const sampi_ask *ask, int32_t node, float *x)
+{
+    const char *text = ask->doc->source + sampi_ask_node(ask, node)->at;
+    return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NUMBER ? sampi_read_float(&text, x) : SAMP_E_FORMAT;
+}
+
+/* A whole number up to `most` at `text` [n], "-1" or "40.0"; what is above 2^63 - 1 is as two's complement. */
+static SAMPI_COLD int sampi_ask_digits(const char *text, size_t n, uint64_t most, int64_t *x)
+{
+    const char *end = text + n;
+    uint64_t size = 0;
+    bool negative = n && sampi_read_sign(&text);
+    int status = text < end ? sampi_read_digits(&text, negative ? INT64_MAX : most, &size) : SAMP_E_FORMAT;
+    if (text < end && *text == '.')
+        for (text++; text < end && *text == '0'; text++) {
+        }
+    if (text != end) return SAMP_E_FORMAT;
+    *x = (int64_t)(negative ? 0 - size : size);
+    return status;
+}
+
+static SAMPI_COLD int sampi_ask_whole(const sampi_ask *ask, int32_t node, uint64_t most, int64_t *x)
+{
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    if (v->kind != SAMPI_JSON_NUMBER) return SAMP_E_FORMAT;
+    return sampi_ask_digits(ask->doc->source + v->at, ask->doc->strings[v->text].n, most, x);
+}
+
+/* The end of a row's range that a number is moved to, if it is outside; or a status. */
+static SAMPI_COLD int sampi_ask_range(const sampi_peer_field *f, const char **text, double *x)
+{
+    bool below = f->how & SAMPI_PEER_OPEN ? *x <= f->lo : *x < f->lo;
+    if (!below && *x <= f->hi) return SAMP_OK;
+    if (f->how & SAMPI_PEER_RETURNS) *text = f->usual;
+    if (f->how & SAMPI_PEER_CLAMPS) *x = below ? f->lo : f->hi;
+    return f->how & (SAMPI_PEER_RETURNS | SAMPI_PEER_CLAMPS) ? SAMP_OK : SAMP_E_RANGE;
+}
+
+/* A number becomes its member. 0 where ours has an open range keeps one token there, as the least float does here. */
+static SAMPI_COLD int sampi_ask_number(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const sampi_field *field = sampi_field_named(f->param);
+    void *to = (char *)&ask->to->params + field->from;
+    const char *usual = NULL;
+    bool whole = field->type != SAMPI_FLOAT;
+    int64_t n = 0;
+    float read = 0.0f;
+    int status = whole ? sampi_ask_whole(ask, node, INT32_MAX, &n) : sampi_ask_float(ask, node, &read);
+    double x = whole ? (double)n : (double)read;
+    if (!status) status = sampi_ask_range(f, &usual, &x);
+    if (status) return sampi_ask_bad(ask, node, status);
+    if (usual) return sampi_set_field(&ask->to->params, field, usual);
+    if (f->means == SAMPI_PEER_HEAT) x = x < 1e-5 ? 0.0 : x < 0.01 ? 0.01 : x;
+    if ((field->how & SAMPI_OPEN) && x == 0.0) x = (double)FLT_MIN;
+    if (field->type == SAMPI_FLOAT)
+        *(float *)to = (float)x;
+    else if (field->type == SAMPI_INT32)
+        *(int32_t *)to = (int32_t)x;
+    else
+        *(size_t *)to = (size_t)x;
+    return SAMP_OK;
+}
+
+static SAMPI_COLD int sampi_ask_seed(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    int64_t x = 0;
+    int status = sampi_ask_whole(ask, node, UINT64_MAX, &x);
+    if (status) return sampi_ask_bad(ask, node, status);
+    if (f->how & SAMPI_PEER_32_BITS) x = (uint32_t)x == UINT32_MAX ? -1 : (int64_t)(uint32_t)x;
+    ask->out->seeded = x != -1 || f->lo != -1.0;
+    if (ask->out->seeded) ask->to->params.seed = (uint64_t)x;
+    return SAMP_OK;
+}
+
+/* The token that a name or a number is. A text in place of a number would have to be tokenised, which llama-server
+   does. */
+static SAMPI_COLD int sampi_ask_token(const sampi_ask *ask, const sampi_peer_field *f, int32_t name, int32_t node,
+                                      samp_token *token)
+{
+    char digits[24];
+    int64_t x = 0;
+    size_t n = 0;
+    int status = SAMP_OK;
+    const char *text = name < 0 ? NULL : sampi_ask_text(ask, name, &n);
+    if (n >= sizeof digits) return f->how & SAMPI_PEER_PAIRS ? SAMP_E_UNSUPPORTED : SAMP_E_FORMAT;
+    if (n) memcpy(digits, text, n);
+    digits[n] = 0;
+    status = name < 0 ? sampi_ask_whole(ask, node, INT32_MAX, &x) : sampi_ask_digits(digits, n, INT32_MAX, &x);
+    if (status == SAMP_E_FORMAT && (f->how & SAMPI_PEER_PAIRS)) return SAMP_E_UNSUPPORTED;
+    if (!status && x < 0) status = SAMP_E_RANGE;
+    *token = (samp_token)x;
+    return status;
+}
+
+/* An entry of a logit bias: a member of an object, a pair, or a token that is banned. */
+static SAMPI_COLD int sampi_ask_bias(const sampi_ask *ask, int32_t node, const sampi_peer_field *f,
+                                     samp_logit_bias *out)
+{
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    int32_t id = node, value = node;
+    const char *usual = NULL;
+    if (f->means != SAMPI_PEER_BAN && v->name < 0) {
+        if (v->kind != SAMPI_JSON_ARRAY || v->n != 2) return SAMP_E_FORMAT;
+        id = v->first;
+        value = v->last;
+    }
+    int status = sampi_ask_token(ask, f, v->name, id, &out->token);
+    bool ban = (f->how & SAMPI_PEER_PAIRS) && sampi_ask_node(ask, value)->kind == SAMPI_JSON_FALSE;
+    out->bias = -INFINITY;
+    if (status || ban || f->means == SAMPI_PEER_BAN) return status;
+    status = sampi_ask_float(ask, value, &out->bias);
+    double x = (double)out->bias;
+    if (!status) status = sampi_ask_range(f, &usual, &x);
+    out->bias = (float)x;
+    return status;
+}
+
+static SAMPI_COLD int sampi_ask_biases(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    bool pairs = f->means == SAMPI_PEER_BAN || (f->how & SAMPI_PEER_PAIRS);
+    int status = SAMP_OK;
+    if (v->kind != SAMPI_JSON_OBJECT && !(pairs && v->kind == SAMPI_JSON_ARRAY))
+        return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (f->means == SAMPI_PEER_BAN && v->kind == SAMPI_JSON_OBJECT) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if (v->n == 0) return SAMP_OK;
+    samp_logit_bias *list = (samp_logit_bias *)SAMP_MALLOC((size_t)v->n * sizeof *list);
+    if (!list) return sampi_ask_bad(ask, node, SAMP_E_NOMEM);
+    ask->to->params.logit_bias = list; /* the settings' from now on */
+    for (int32_t entry = v->first, n = 0; entry >= 0 && !status; entry = sampi_ask_node(ask, entry)->next, n++) {
+        status = sampi_ask_bias(ask, entry, f, &list[n]);
+        if (status == SAMP_E_UNSUPPORTED)
+            sampi_ask_fail(ask, entry, status, "expected a token's number: texts are not tokenised here");
+        else if (status)
+            sampi_ask_bad(ask, entry, status);
+        ask->to->params.n_logit_bias = n + 1;
+    }
+    return status;
+}
+
+/* A list of texts in one block, as settings have it: the pointers first. A text with a 0 within would be cut. */
+static SAMPI_COLD int sampi_ask_strings(sampi_ask *ask, int32_t node)
+{
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    size_t bytes = ((size_t)v->n + 1) * sizeof(char *), n;
+    int status = v->kind != SAMPI_JSON_ARRAY ? SAMP_E_FORMAT : v->n ? SAMP_OK : SAMP_E_RANGE;
+    for (int32_t i = v->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next) {
+        if (sampi_ask_node(ask, i)->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
+        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
+        bool whole = n > 0;
+        for (size_t k = 0; k < n; k++) whole = whole && text[k];
+        if (!whole) return sampi_ask_bad(ask, i, SAMP_E_RANGE);
+        bytes += n + 1;
+    }
+    const char **list = status ? NULL : (const char **)SAMP_MALLOC(bytes);
+    if (!list) return sampi_ask_bad(ask, node, status ? status : SAMP_E_NOMEM);
+    char *to = (char *)(list + v->n + 1);
+    size_t k = 0;
+    for (int32_t i = v->first; i >= 0; i = sampi_ask_node(ask, i)->next) {
+        const char *text = sampi_ask_text(ask, sampi_ask_node(ask, i)->text, &n);
+        memcpy(to, text, n);
+        to[n] = 0;
+        list[k++] = to;
+        to += n + 1;
+    }
+    list[k] = NULL;
+    ask->to->params.dry_breakers = list;
+    return SAMP_OK;
+}
+
+/* ---- llama-server's samplers ---- */
+
+/* Its name and its letter for a sampler, found by either; our orders have the same names. adaptive_p is no step here:
+   it selects. */
+static SAMPI_COLD const char *sampi_ask_step(const char *name, size_t n, char letter)
+{
+    static const char *const names[] = { "penalties", "dry", "top_n_sigma", "top_k",  "typ_p",     "top_p",
+                                         "min_p",     "xtc", "temperature", "infill", "adaptive_p" };
+    static const char letters[] = "edskypmxtia";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (name ? strlen(names[i]) == n && !memcmp(names[i], name, n) : letters[i] == letter) return names[i];
+    return NULL;
+}
+
+/* One more step behind an order that has room for it. */
+static SAMPI_COLD bool sampi_ask_add_step(sampi_ask *ask, char *order, const char *step)
+{
+    if (!step) return false;
+    if (!strcmp(step, "adaptive_p")) {
+        ask->adaptive = true;
+    } else {
+        size_t n = strlen(order);
+        if (n) order[n++] = ';';
+        memcpy(order + n, step, strlen(step) + 1);
+    }
+    return true;
+}
+
+static SAMPI_COLD int sampi_ask_order(sampi_ask *ask, int32_t node)
+{
+    enum { STEP = 12, STEPS = 64 }; /* a name and its ; and how many are taken */
+    char order[STEP * STEPS + 1] = "";
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    bool letters = v->kind == SAMPI_JSON_STRING, good = true; /* of the steps so far */
+    size_t n = 0;
+    const char *text = letters ? sampi_ask_text(ask, v->text, &n) : NULL;
+    if (!letters && v->kind != SAMPI_JSON_ARRAY) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+    if ((letters ? n : (size_t)v->n) > STEPS) return sampi_ask_bad(ask, node, SAMP_E_RANGE);
+    for (size_t i = 0; letters && good && i < n; i++)
+        good = sampi_ask_add_step(ask, order, sampi_ask_step(NULL, 0, text[i]));
+    for (int32_t i = letters ? -1 : v->first; good && i >= 0; i = sampi_ask_node(ask, i)->next) {
+        const sampi_json_node *step = sampi_ask_node(ask, i);
+        if (step->kind != SAMPI_JSON_STRING) return sampi_ask_bad(ask, i, SAMP_E_FORMAT);
+        text = sampi_ask_text(ask, step->text, &n);
+        good = sampi_ask_add_step(ask, order, sampi_ask_step(text, n, 0));
+    }
+    if (!good) return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected samplers that llama-server has");
+    int status = samp_settings_set(ask->to, "order", order, NULL);
+    return status ? sampi_ask_bad(ask, node, status) : SAMP_OK;
+}
+
+/* ---- fields ---- */
+
+/* Does this value say nothing? */
+static SAMPI_COLD bool sampi_ask_neutral(const sampi_ask *ask, int32_t node, const char *usual)
+{
+    const sampi_json_node *v = sampi_ask_node(ask, node);
+    float x = 0.0f, neutral = 0.0f;
+    if (!usual) return false;
+    switch ((sampi_json_kind)v->kind) {
+        case SAMPI_JSON_FALSE: return !strcmp(usual, "false");
+        case SAMPI_JSON_ARRAY:
+        case SAMPI_JSON_OBJECT: return !*usual && v->n == 0;
+        case SAMPI_JSON_STRING: return !*usual && ask->doc->strings[v->text].n == 0;
+        case SAMPI_JSON_NUMBER:
+            return !sampi_ask_float(ask, node, &x) && !sampi_read_float(&usual, &neutral) && x == neutral;
+        default: return false;
+    }
+}
+
+/* {"type": "text"}, or nothing. */
+static SAMPI_COLD bool sampi_ask_plain(const sampi_ask *ask, int32_t node)
+{
+    int32_t type = sampi_json_member(ask->doc, node, sampi_json_find(ask->doc, "type", 4));
+    if (type < 0) return sampi_ask_neutral(ask, node, "");
+    const sampi_json_node *v = sampi_ask_node(ask, type);
+    return v->kind == SAMPI_JSON_STRING && v->text == sampi_json_find(ask->doc, "text", 4);
+}
+
+static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside);
+
+static SAMPI_COLD int sampi_ask_value(sampi_ask *ask, int32_t node, const sampi_peer_field *f)
+{
+    uint8_t kind = sampi_ask_node(ask, node)->kind;
+    switch ((sampi_peer_means)f->means) {
+        case SAMPI_PEER_NUMBER:
+        case SAMPI_PEER_HEAT: return sampi_ask_number(ask, node, f);
+        case SAMPI_PEER_SEED: return sampi_ask_seed(ask, node, f);
+        case SAMPI_PEER_BIAS:
+        case SAMPI_PEER_BAN: return sampi_ask_biases(ask, node, f);
+        case SAMPI_PEER_STRINGS: return sampi_ask_strings(ask, node);
+        case SAMPI_PEER_ORDER: return sampi_ask_order(ask, node);
+        case SAMPI_PEER_OPTIONS: return sampi_ask_object(ask, node, true);
+        case SAMPI_PEER_SAMPLE:
+            if (kind != SAMPI_JSON_TRUE && kind != SAMPI_JSON_FALSE) return sampi_ask_bad(ask, node, SAMP_E_FORMAT);
+            ask->samples = kind == SAMPI_JSON_TRUE;
+            return SAMP_OK;
+        case SAMPI_PEER_NEUTRAL:
+            if (sampi_ask_neutral(ask, node, f->usual)) return SAMP_OK;
+            break;
+        case SAMPI_PEER_PLAIN:
+            if (sampi_ask_plain(ask, node)) return SAMP_OK;
+    }
+    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a value that settings can express");
+}
+
+/* Is a name [n] among those of a list with ; between? */
+static SAMPI_COLD bool sampi_ask_listed(const char *list, const char *name, size_t n)
+{
+    for (size_t length; *list; list += length + (list[length] == ';')) {
+        length = strcspn(list, ";");
+        if (length == n && !memcmp(list, name, n)) return true;
+    }
+    return false;
+}
+
+/* The name [n] of a field goes to *out, "options." before it if it stands there; returns its length, or 0 if it had to
+   be cut. */
+static SAMPI_COLD size_t sampi_ask_name(sampi_ask *ask, const char *name, size_t n, bool inside)
+{
+    char *path = ask->out->field;
+    size_t before = inside ? 8 : 0, room = sizeof ask->out->field - 1 - before, taken = n < room ? n : room;
+    memcpy(path, "options.", before);
+    memcpy(path + before, name, taken);
+    path[before + taken] = 0;
+    return taken < n ? 0 : before + n;
+}
+
+/* A member of the request, or of its options. */
+static SAMPI_COLD int sampi_ask_member(sampi_ask *ask, int32_t node, bool inside)
+{
+    size_t n;
+    const char *name = sampi_ask_text(ask, sampi_ask_node(ask, node)->name, &n), *path = ask->out->field;
+    size_t n_path = sampi_ask_name(ask, name, n, inside);
+    for (const char *const *mine = ask->handled; mine && *mine && n_path; mine++)
+        if (strlen(*mine) == n_path && !memcmp(*mine, path, n_path)) return SAMP_OK;
+    if (n_path && sampi_ask_listed(ask->peer->skipped, path, n_path)) return SAMP_OK;
+    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+        if (!f->name || strlen(f->name) != n || memcmp(f->name, name, n)) continue;
+        if (!(f->how & SAMPI_PEER_INSIDE) != !inside) continue;
+        return sampi_ask_node(ask, node)->kind == SAMPI_JSON_NULL ? SAMP_OK : sampi_ask_value(ask, node, f);
+    }
+    return sampi_ask_fail(ask, node, SAMP_E_UNSUPPORTED, "expected a field that this program has");
+}
+
+static SAMPI_COLD int sampi_ask_object(sampi_ask *ask, int32_t node, bool inside)
+{
+    int status = SAMP_OK;
+    if (sampi_ask_node(ask, node)->kind != SAMPI_JSON_OBJECT)
+        return sampi_ask_fail(ask, node, SAMP_E_FORMAT, "expected an object");
+    for (int32_t i = sampi_ask_node(ask, node)->first; i >= 0 && !status; i = sampi_ask_node(ask, i)->next)
+        status = sampi_ask_member(ask, i, inside);
+    return status;
+}
+
+/* ---- requests ---- */
+
+/* What is wrong with a member of ours that no value of the request alone tells: under the name that the request has for
+   it, and at its place if it has one. */
+static SAMPI_COLD int sampi_ask_fail_param(sampi_ask *ask, const char *param, int status, const char *what)
+{
+    const char *name = param;
+    bool inside = false;
+    int32_t at = -1;
+    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+        if (!f->name || !f->param || strcmp(f->param, param)) continue;
+        name = f->name;
+        inside = f->how & SAMPI_PEER_INSIDE;
+        at = inside ? sampi_json_member(ask->doc, 0, sampi_json_find(ask->doc, "options", 7)) : 0;
+        at = sampi_json_member(ask->doc, at, sampi_json_find(ask->doc, name, strlen(name)));
+    }
+    sampi_ask_name(ask, name, strlen(name), inside);
+    return sampi_ask_fail(ask, at < 0 ? 0 : at, status, what);
+}
+
+/* Which texts the penalties that are on look at; a window over all of a text is needed only if one is. */
+static SAMPI_COLD int sampi_ask_penalties(sampi_ask *ask)
+{
+    samp_params *p = &ask->to->params;
+    int looks = 0;
+    for (const sampi_peer_field *f = ask->peer->fields; f->name || f->param; f++) {
+        if (!(f->how & (SAMPI_PEER_OUTPUT | SAMPI_PEER_ALL))) continue;
+        const sampi_field *field = sampi_field_named(f->param);
+        if (sampi_number(field, (const char *)p + field->from) != field->usual) looks |= f->how;
+    }
+    ask->out->with_prompt = !(looks & SAMPI_PEER_OUTPUT);
+    if (p->penalty_last_n == -1 && !looks) p->penalty_last_n = 0;
+    if ((looks & SAMPI_PEER_OUTPUT) && (looks & SAMPI_PEER_ALL))
+        return sampi_ask_fail_param(ask, "penalty_repeat", SAMP_E_UNSUPPORTED,
+                                    "expected no other penalty, which would look at generated tokens only");
+    return SAMP_OK;
+}
+
+/* What fields say together. */
+static SAMPI_COLD int sampi_ask_settle(sampi_ask *ask)
+{
+    samp_params *p = &ask->to->params;
+    const char *param = NULL;
+    bool adapts = p->adaptive_target >= 0.0f;
+    int status = sampi_ask_penalties(ask);
+    if (status) return status;
+    if (adapts && !ask->adaptive)
+        return sampi_ask_fail_param(ask, "adaptive_target", SAMP_E_UNSUPPORTED,
+                                    "expected adaptive_p among the samplers, without which it does nothing");
+    if (ask->samples && !ask->peer->samples && p->temp == 0.0f)
+        return sampi_ask_fail_param(ask, "temp", SAMP_E_RANGE, "expected more than 0, since do_sample is true");
+    if (!ask->samples) p->temp = 0.0f;
+    status = samp_check_params(p, &param);
+    if (status) return sampi_ask_fail_param(ask, param, status, "expected another value, or it set in the settings");
+    ask->out->field[0] = 0;
+    return SAMP_OK;
+}
+
+/* The program's defaults, beside what the settings keep. */
+static SAMPI_COLD int sampi_ask_defaults(sampi_ask *ask, const samp_settings *old)
+{
+    samp_params *p = &ask->to->params;
+    int status = samp_settings_set(ask->to, "order", ask->peer->order, NULL);
+    p->n_vocab = old->params.n_vocab;
+    p->n_ctx_train = old->params.n_ctx_train;
+    p->vocab = old->params.vocab;
+    p->rng = old->params.rng;
+    p->top_k = 0; /* ours are llama.cpp's: off, where a program has none */
+    p->min_p = 0.0f;
+    for (const sampi_peer_field *f = ask->peer->fields; (f->name || f->param) && !status; f++)
+        if (f->param) status = samp_settings_set(ask->to, f->param, f->usual, NULL);
+    p->seed = old->params.seed;
+    return status;
+}
+
+/* What the settings own goes to the other ones. */
+static SAMPI_COLD void sampi_settings_swap(samp_settings *a, samp_settings *b)
+{
+    samp_params p = a->params;
+    a->params = b->params;
+    b->params = p;
+}
+
+SAMP_API SAMPI_COLD int samp_settings_from(samp_settings *settings, samp_peer peer, const char *json,
+                                           const char *const *handled, samp_request *request)
+{
+    samp_request mine;
+    sampi_json doc;
+    samp_request *out = request ? request : &mine;
+    memset(out, 0, sizeof *out);
+    if (!settings || !json) return out->error.status = SAMP_E_NULL;
+    if ((unsigned)peer >= sizeof SAMPI_PEERS / sizeof SAMPI_PEERS[0]) return out->error.status = SAMP_E_RANGE;
+    samp_settings *to = samp_settings_new();
+    if (!to) return out->error.status = SAMP_E_NOMEM;
+    sampi_ask ask = { &SAMPI_PEERS[peer], handled, &doc, to, out, SAMPI_PEERS[peer].samples, false };
+    int status = sampi_json_read(&doc, json, strlen(json), &out->error);
+    if (!status) {
+        status = sampi_ask_defaults(&ask, settings);
+        if (status) sampi_ask_bad(&ask, 0, status);
+        if (!status) status = sampi_ask_object(&ask, 0, false);
+        if (!status) status = sampi_ask_settle(&ask);
+        sampi_json_free(&doc);
+    }
+    if (!status) sampi_settings_swap(settings, to);
+    samp_settings_free(to);
+    return status;
+}
+
+#endif /* SAMPLING_PEERS_DECLARED */
+
 /* ================================================================================================== >>shards
    A vocabulary in pieces (SAMPLING_SHARDS). Each rank has a slice of every row's logits and the same chains; out come,
    on all ranks, the token and the chains of one machine.
@@ -23364,11 +24473,12 @@ static int sampi_shard_min_p(samp_shard *shard, sampi_shard_row *row, sampi_samp
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
-static int sampi_shard_top_a(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
-                             const sampi_sampler *s)
+static int sampi_shard_by_sums(samp_shard *shard, sampi_shard_row *row, sampi_sampler *const *member, int n,
+                               const sampi_sampler *s)
 {
     if (sampi_lacks(row, SAMPI_ASK_LIST | SAMPI_ASK_SUMS)) return SAMPI_STEP_WAITS;
-    double floor = sampi_top_a_floor(sampi_ln(s->u.cut.p), row->max, (double)row->sums.z);
+    double ln_p = sampi_ln(s->u.cut.p), z = (double)row->sums.z;
+    double floor = sampi_sums_floor(s->kind, ln_p, row->max, z, (double)row->sums.s);
     return sampi_shard_floor(shard, row, member, n, floor, sampi_min_keep(s));
 }
 
@@ -23560,7 +24670,8 @@ static int sampi_shard_members(sampi_sampler *s, sampi_sampler **member)
     for (int i = 0; i < all; i++) {
         if (member[i]->rng == SAMP_RNG_MT19937) return -1;
         if (member[i]->off || member[i] == done) continue;
-        if (sampi_is_custom(member[i])) return -1;
+        if (sampi_is_custom(member[i]) || member[i]->kind == SAMPI_P_LESS || member[i]->kind == SAMPI_SMOOTHING)
+            return -1;
         last = member[i];
         if (!(sampi_traits_of(last->kind)->flags & SAMPI_ONLY_SHOWS)) member[n++] = last;
     }
@@ -23584,7 +24695,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_TYPICAL: return sampi_shard_typical(shard, row, member, n, s);
         case SAMPI_TOP_P: return sampi_shard_top_p(shard, row, member, n, s);
         case SAMPI_MIN_P: return sampi_shard_min_p(shard, row, member, n, s);
-        case SAMPI_TOP_A: return sampi_shard_top_a(shard, row, member, n, s);
+        case SAMPI_TOP_A:
+        case SAMPI_EPSILON:
+        case SAMPI_ETA: return sampi_shard_by_sums(shard, row, member, n, s);
         case SAMPI_XTC: return sampi_shard_xtc(row, s);
         case SAMPI_INFILL:
             if (sampi_lacks(row, SAMPI_ASK_LIST)) return SAMPI_STEP_WAITS;
@@ -23600,7 +24713,9 @@ static int sampi_shard_step(samp_shard *shard, sampi_shard_row *row, sampi_sampl
         case SAMPI_MIROSTAT: return sampi_shard_mirostat(shard, row, member, n, s);
         case SAMPI_MIROSTAT_V2: return sampi_shard_mirostat_v2(row, s, n);
         case SAMPI_ADAPTIVE_P: return sampi_shard_adaptive_p(shard, row, s, n);
-        case SAMPI_SOFTMAX: return 0;
+        case SAMPI_SOFTMAX: return 0; SAMPI_CASE_GUMBEL
+        case SAMPI_P_LESS:
+        case SAMPI_SMOOTHING:
         case SAMPI_CHAIN:
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;

@@ -61,14 +61,15 @@
    depend on the order of atomics, and the functions are the same source. Compile with -ffp-contract=off. (NVIDIA's
    assembler fuses products with sums unasked; the few sums of products here are an fma, which it leaves alone.)
 
-   WHAT RUNS WHERE. All built-in samplers run on the device. A chain goes to the CPU, alone of its batch, where
+   WHAT RUNS WHERE. All built-in samplers but infill and smoothing run on the device. A chain goes to the CPU, alone of
+   its batch, where
      - its random source is SAMP_RNG_MT19937;
      - it has more than 24 active samplers (22 if log-probabilities are asked for), or 1024 changed logits;
      - log-probabilities are asked for, and it has a sampler of your own, or samp_gpu_config.max_top_logprobs is too
        small;
-     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, thousands of equal scores in typical, or a
-       min_keep of thousands in min_p or top_a meet more than SAMP_GPU_LIST tokens (known only then: the row is fetched
-       and sampled there);
+     - tail_free, xtc with a threshold below 0.001, mirostat with m > 2048, thousands of equal scores in typical, a
+       min_keep of thousands in min_p or top_a and its kin, or p_less within 14 nats of the maximum meet more than
+       SAMP_GPU_LIST tokens (known only then: the row is fetched and sampled there);
      - a sampler of your own, or one without a step on the device, comes before any that removes tokens.
    A sampler of your own behind a top_k, top_p, min_p or typical gets the tokens left, exactly the array that
    samp_apply would have given it, and the rest of the chain runs on the CPU over these; or it works on the device
@@ -264,7 +265,10 @@ SAMPI_STATIC_ASSERT(SAMP_GPU_LIST >= 32 && (SAMP_GPU_LIST & (SAMP_GPU_LIST - 1))
     X(TYPICAL, typical)                                                                                              \
     X(TOP_P, top_p)                                                                                                  \
     X(MIN_P, min_p)                                                                                                  \
-    X(TOP_A, top_a)                                                                                                  \
+    X(TOP_A, by_sums)                                                                                                \
+    X(P_LESS, by_sums)                                                                                               \
+    X(EPSILON, by_sums)                                                                                              \
+    X(ETA, by_sums)                                                                                                  \
     X(XTC, xtc)                                                                                                      \
     X(TEMP, temp)                                                                                                    \
     X(TEMP_EXT, temp_ext)                                                                                            \
@@ -290,7 +294,7 @@ enum {
 /* A sampler. Which of the parameters mean what, its fill function in >>steps says:
      penalties      a, b, c: repeat, frequency, presence; rule, n
      top_n_sigma    a: how many standard deviations
-     top_p ...      share: of the mass; min_keep; d, of min_p and top_a: ln p
+     top_p ...      share: of the mass; min_keep; d, of min_p, top_a and its kin: ln p; k, of the latter: which
      xtc            a: probability, b: threshold; coin, share, d: these two as the device needs them
      temp, temp_ext a: temperature; b, c: range and exponent
      mirostat       a: tau, b: eta; mu: state; k: m, d: the vocabulary's size
@@ -2120,7 +2124,7 @@ static int sampi_gpu_enough_above(const sampi_gpu_here *h, uint64_t from, uint64
 /* The caller's phase, plus this: min_keep decides, not the floor. */
 enum { SAMPI_PHASE_MIN_KEEP = 16 };
 
-/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, top_a, mirostat_v2. The array is put in
+/* Keep l >= floor, but at least the first min_keep in order (>= 1): min_p, by_sums, mirostat_v2. The array is put in
    order only by the latter. Two questions follow one another here, so the phase says which of them a call belongs to;
    afterwards it is the caller's again. */
 static int sampi_gpu_keep_above(const sampi_gpu_here *h, double floor, uint64_t min_keep)
@@ -2578,7 +2582,7 @@ static int sampi_gpu_top_k(const sampi_gpu_here *h, const sampi_gpu_step *step)
 
 static void sampi_gpu_fill_top_k(sampi_gpu_step *step, const sampi_sampler *s) { step->k = (uint32_t)s->u.top_k.k; }
 
-/* What typical, top_p, tail_free, min_p and top_a have in common: a share of the mass or of the largest p, and a
+/* What typical, top_p, tail_free, min_p and by_sums have in common: a share of the mass or of the largest p, and a
    smallest number of tokens. */
 static void sampi_gpu_fill_cut(sampi_gpu_step *step, const sampi_sampler *s)
 {
@@ -2698,21 +2702,41 @@ static void sampi_gpu_fill_min_p(sampi_gpu_step *step, const sampi_sampler *s)
     step->d = sampi_ln(s->u.cut.p);
 }
 
-/* Keep p >= a p_max^2. Phase 0: the floor (scale) from the sum; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP
-   beside it. The floor waits in the state while keep_above asks its questions. */
-static int sampi_gpu_top_a(const sampi_gpu_here *h, const sampi_gpu_step *step)
+/* top_a, p_less, epsilon, eta. Phase 0: the floor (scale) from the sums, of p_less from a list of all whose squares
+   count too; 1: keep what reaches it, with SAMPI_PHASE_MIN_KEEP beside it. The floor waits in the state while
+   keep_above asks its questions. */
+static int sampi_gpu_by_sums(const sampi_gpu_here *h, const sampi_gpu_step *step)
 {
     sampi_gpu_state *st = h->st;
     if (st->phase == 0) {
         int known = sampi_gpu_require_sums(h);
         if (known != 1) return known;
-        st->scale = sampi_top_a_floor(step->d, st->max, (double)st->z);
+        uint64_t more = st->s;
+        if (step->k == SAMPI_P_LESS) {
+            known = sampi_gpu_require_list(h, sampi_gpu_floor(sampi_float_up((double)st->max - 14.0)));
+            if (known != 1) return known;
+            const sampi_gpu_item *item = sampi_gpu_list(h);
+            const uint32_t n = st->n_list;
+            const float max = st->max;
+            more = 0;
+            SAMPI_SIMD(reduction(+ : more))
+            SAMPI_LANES for (uint32_t i = (uint32_t)lane; i < n; i += SAMPI_WARP)
+            {
+                const uint64_t w = sampi_weight(max, sampi_gpu_logit(item[i].key)) >> 20;
+                more += w * w;
+            }
+        }
+        st->scale = sampi_sums_floor((sampi_kind)step->k, step->d, st->max, (double)st->z, (double)more);
         st->phase = 1;
     }
     return sampi_gpu_keep_above(h, st->scale, step->min_keep > 1 ? step->min_keep : 1);
 }
 
-static void sampi_gpu_fill_top_a(sampi_gpu_step *step, const sampi_sampler *s) { sampi_gpu_fill_min_p(step, s); }
+static void sampi_gpu_fill_by_sums(sampi_gpu_step *step, const sampi_sampler *s)
+{
+    sampi_gpu_fill_min_p(step, s);
+    step->k = (uint32_t)s->kind;
+}
 
 /* Remove all that reach t but the last of them, if the coin says so. Those that reach t are at most 1/t tokens, which
    is why a list holds them; below 0.001 it might not, and a pass for that would be in vain. The coin comes first and
@@ -3935,8 +3959,10 @@ static sampi_gpu_mapping sampi_gpu_mapping_of(const sampi_sampler *s)
         SAMPI_GPU_STEPS(SAMPI_X)
 #undef SAMPI_X
         SAMPI_CASE_CONSTRAINT
-        case SAMPI_INFILL: /* it compares the texts of tokens, which are on the host */
-        case SAMPI_CHAIN:  /* its members are what runs */
+        SAMPI_CASE_GUMBEL
+        case SAMPI_INFILL:    /* it compares the texts of tokens, which are on the host */
+        case SAMPI_SMOOTHING: /* no step yet */
+        case SAMPI_CHAIN:     /* its members are what runs */
         case SAMPI_CUSTOM:
         case SAMPI_N_KINDS: break;
     }

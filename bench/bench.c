@@ -6,6 +6,7 @@
  *
  * bench/README.md says how to read the table. */
 
+#define SAMPLING_GUMBEL
 #include "bench.h"
 
 static const char usage[] =

@@ -244,16 +244,21 @@ typedef enum stage_kind {
     TYPICAL,       /* x p */
     TOP_P,         /* x p */
     MIN_P,         /* x p */
+    P_LESS,        /* x scale */
+    EPSILON,       /* x epsilon */
+    ETA,           /* x epsilon */
     XTC,           /* x probability, y threshold */
     TEMP,          /* x t */
     TEMP_EXT,      /* x t, y range, z exponent */
+    SMOOTHING,     /* x factor, y curve */
     SOFTMAX,
     CUSTOM, /* a user's sampler that does nothing: what it costs to have one */
     GREEDY,
     DIST,
     MIROSTAT,    /* x tau, y eta, k m */
     MIROSTAT_V2, /* x tau, y eta */
-    ADAPTIVE_P   /* x target, y decay */
+    ADAPTIVE_P,  /* x target, y decay */
+    GUMBEL       /* with SAMPLING_GUMBEL only */
 } stage_kind;
 
 typedef struct stage {
@@ -290,13 +295,21 @@ static const bench_case bench_cases[] = {
     { "top_k_10000", { { .kind = TOP_K, .k = 10000 }, { .kind = DIST } }, 0, 0 },
     { "top_p_99",    { { .kind = TOP_P, .x = 0.99f }, { .kind = DIST } }, 0, 0 },
     { "tail_free",   { { .kind = TAIL_FREE, .x = 0.95f }, { .kind = DIST } }, 0, 0 },
+    { "p_less",      { { .kind = P_LESS, .x = 1.0f }, { .kind = DIST } }, 0, 0 },
+    { "epsilon",     { { .kind = EPSILON, .x = 9e-4f }, { .kind = DIST } }, 0, 0 },
+    { "eta",         { { .kind = ETA, .x = 2e-3f }, { .kind = DIST } }, 0, 0 },
     { "temp_ext",    { { .kind = TEMP_EXT, .x = 0.8f, .y = 0.3f, .z = 1.0f }, { .kind = DIST } }, 0, 0 },
+    { "smoothing",   { { .kind = TOP_K, .k = 40 }, { .kind = SMOOTHING, .x = 0.3f, .y = 1.0f }, { .kind = DIST } }, 0, 0 },
     { "mirostat",    { { .kind = MIROSTAT, .x = 5.0f, .y = 0.1f, .k = 100 } }, 0, 0 },
     { "penalties",   { { .kind = PENALTIES, .x = 1.1f, .y = 0.1f, .z = 0.1f, .k = 64 }, { .kind = DIST } },
                      64, 0 },
     { "dry",         { { .kind = DRY, .x = 0.8f, .y = 1.75f, .k = 4096 }, { .kind = GREEDY } }, 4096, 0 },
     { "logit_bias",  { { .kind = DEFAULT_CHAIN, .x = 1.0f, .k = BENCH_N_BIAS } }, 0, 0 },
     { "custom",      { { .kind = TOP_K, .k = 40 }, { .kind = CUSTOM }, { .kind = DIST } }, 0, 0 },
+#ifdef SAMPLING_GUMBEL
+    { "gumbel",      { { .kind = GUMBEL } }, 0, 0 },
+    { "gumbel_40",   { { .kind = TOP_K, .k = 40 }, { .kind = GUMBEL } }, 0, 0 },
+#endif
 };
 /* clang-format on */
 enum { BENCH_N_CASES = sizeof bench_cases / sizeof *bench_cases, BENCH_N_TARGETS = 12, BENCH_DEFAULT = 1 };
@@ -392,9 +405,13 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case TYPICAL: return samp_init_typical(g->x, (size_t)g->k);
         case TOP_P: return samp_init_top_p(g->x, (size_t)g->k);
         case MIN_P: return samp_init_min_p(g->x, (size_t)g->k);
+        case P_LESS: return samp_init_p_less(g->x, 0);
+        case EPSILON: return samp_init_epsilon(g->x, 0);
+        case ETA: return samp_init_eta(g->x, 0);
         case XTC: return samp_init_xtc(g->x, g->y, 0, BENCH_SEED);
         case TEMP: return samp_init_temp(g->x);
         case TEMP_EXT: return samp_init_temp_ext(g->x, g->y, g->z);
+        case SMOOTHING: return samp_init_smoothing(g->x, g->y);
         case SOFTMAX: return samp_init_softmax();
         case CUSTOM: return samp_init_custom(&nothing, NULL);
         case GREEDY: return samp_init_greedy();
@@ -402,6 +419,9 @@ static inline samp_sampler *bench_make_stage(const stage *g, size_t n_vocab)
         case MIROSTAT: return samp_init_mirostat(n, BENCH_SEED, g->x, g->y, g->k);
         case MIROSTAT_V2: return samp_init_mirostat_v2(BENCH_SEED, g->x, g->y);
         case ADAPTIVE_P: return samp_init_adaptive_p(g->x, g->y, BENCH_SEED);
+#ifdef SAMPLING_GUMBEL
+        case GUMBEL: return samp_init_gumbel(BENCH_SEED);
+#endif
         default: return NULL;
     }
 }

@@ -168,6 +168,7 @@ static bool peer_has(const bench_case *c)
     for (int i = 0; i < bench_stages(c); i++) {
         stage_kind kind = c->stages[i].kind;
         if (kind == TAIL_FREE || kind == SOFTMAX || kind == CUSTOM) return false;
+        if (kind == P_LESS || kind == EPSILON || kind == ETA || kind == SMOOTHING) return false;
     }
     return true;
 }

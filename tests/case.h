@@ -451,6 +451,12 @@ static float make_share(source *s, bool large)
                 1.17549435e-38f, 1.4e-45f);
 }
 
+/* Mostly as used: small; sometimes off. */
+static float make_cutoff(source *s)
+{
+    return percent(s, 5) ? 0.0f : percent(s, 50) ? PICK(s, 3e-4f, 9e-4f, 4e-3f, 1e-5f) : make_share(s, false);
+}
+
 static size_t make_min_keep(source *s, size_t n)
 {
     if (percent(s, 60)) return 0;
@@ -534,6 +540,12 @@ static samp_sampler *make_xtc(source *s, size_t n)
     return samp_init_xtc(p, t, min_keep, choose(s, 2));
 }
 
+static samp_sampler *make_smoothing(source *s)
+{
+    float factor = PICK(s, 0.3f, 0.1f, 1.0f, 4.0f, 0.0f, 1000.0f, 1e-30f);
+    return samp_init_smoothing(factor, PICK(s, 1.0f, 1.5f, 2.0f, 3.0f, 10.0f, 1.0000001f));
+}
+
 static samp_sampler *make_adaptive_p(source *s)
 {
     float target = PICK(s, 0.5f, 0.1f, 0.0f, 1.0f, -1.0f, 0.9f), decay = PICK(s, 0.9f, 0.0f, 0.5f, 0.99f);
@@ -559,7 +571,10 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
         case SAMPI_TYPICAL: return samp_init_typical(p, make_min_keep(s, n));
         case SAMPI_TOP_P: return samp_init_top_p(p, make_min_keep(s, n));
         case SAMPI_MIN_P: return samp_init_min_p(percent(s, 5) ? 0.0f : p, make_min_keep(s, n));
-        case SAMPI_TOP_A: return samp_init_top_a(percent(s, 5) ? 0.0f : make_share(s, false), make_min_keep(s, n));
+        case SAMPI_TOP_A: return samp_init_top_a(make_cutoff(s), make_min_keep(s, n));
+        case SAMPI_P_LESS: return samp_init_p_less(percent(s, 50) ? 1.0f : make_share(s, false), make_min_keep(s, n));
+        case SAMPI_EPSILON: return samp_init_epsilon(make_cutoff(s), make_min_keep(s, n));
+        case SAMPI_ETA: return samp_init_eta(make_cutoff(s), make_min_keep(s, n));
         case SAMPI_XTC: return make_xtc(s, n);
         case SAMPI_INFILL:
             return n > 4096 ? samp_init_softmax() : samp_init_infill(&hole_vocab); /* it takes n^2 steps */
@@ -568,8 +583,12 @@ static samp_sampler *make_kind(source *s, int kind, size_t n)
             t = make_temp(s);
             p = percent(s, 50) ? (float)coarse(s) : PICK(s, 0.0f, 0.1f, 2.0f, 1048576.0f, 1.0f);
             return samp_init_temp_ext(t, p, PICK(s, 1.0f, 0.5f, 2.0f, 0.0f, 1000.0f));
+        case SAMPI_SMOOTHING: return make_smoothing(s);
         case SAMPI_SOFTMAX: return samp_init_softmax();
         case SAMPI_GREEDY: return samp_init_greedy();
+#ifdef SAMPLING_GUMBEL_DECLARED
+        case SAMPI_GUMBEL: return samp_init_gumbel(choose(s, 2));
+#endif
         case SAMPI_MIROSTAT:
         case SAMPI_MIROSTAT_V2: return make_mirostat(s, kind, n);
         case SAMPI_ADAPTIVE_P: return make_adaptive_p(s); SAMPI_CASE_CONSTRAINT
@@ -627,9 +646,9 @@ static samp_sampler *make_wild_chain(source *s, size_t n, int depth)
 /* Some of the usual samplers in the usual order. */
 static samp_sampler *make_usual_chain(source *s, size_t n)
 {
-    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,     SAMPI_TOP_N_SIGMA,
-                                 SAMPI_TOP_K,      SAMPI_TAIL_FREE, SAMPI_TYPICAL, SAMPI_TOP_P,
-                                 SAMPI_MIN_P,      SAMPI_XTC,       SAMPI_TEMP_EXT };
+    static const int usual[] = { SAMPI_LOGIT_BIAS, SAMPI_PENALTIES, SAMPI_DRY,   SAMPI_TOP_N_SIGMA, SAMPI_TOP_K,
+                                 SAMPI_TAIL_FREE,  SAMPI_TYPICAL,   SAMPI_TOP_P, SAMPI_MIN_P,       SAMPI_TOP_A,
+                                 SAMPI_P_LESS,     SAMPI_EPSILON,   SAMPI_ETA,   SAMPI_XTC,         SAMPI_TEMP_EXT };
     samp_sampler *chain = samp_chain_init();
     unsigned share = (unsigned)PICK(s, 8.0f, 20.0f, 40.0f, 70.0f);
     bool temp_first = percent(s, 25), customs = percent(s, 10);
@@ -657,6 +676,10 @@ static samp_sampler *make_params_chain(source *s, size_t n)
     if (percent(s, 20)) p.typ_p = make_share(s, true);
     if (percent(s, 10)) p.tfs_z = make_share(s, true);
     if (percent(s, 20)) p.top_n_sigma = (float)(3.0 * coarse(s));
+    if (percent(s, 10)) p.p_less = make_share(s, false);
+    if (percent(s, 10)) p.epsilon_cutoff = make_cutoff(s);
+    if (percent(s, 10)) p.eta_cutoff = make_cutoff(s);
+    if (percent(s, 10)) p.smoothing_factor = (float)coarse(s), p.smoothing_curve = PICK(s, 1.0f, 2.5f, 4.0f);
     if (percent(s, 20)) p.xtc_probability = (float)coarse(s);
     if (percent(s, 60)) p.temp = make_temp(s);
     if (percent(s, 10)) p.dynatemp_range = (float)coarse(s);

@@ -5,6 +5,8 @@
 #define SAMP_CLOCK() (inside_clock ? inside_clock() : 0)
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
+#define SAMPLING_PEERS
 #define SAMPLING_CONSTRAINTS
 #define SAMPI_LONG_LIST 3
 #include "inside.h"

@@ -10,6 +10,8 @@ cat > "$out/all.c" <<'END'
 #define SAMPLING_KV
 #define SAMPLING_LLAMA
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
+#define SAMPLING_PEERS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #include "sampling_gpu.h"

@@ -80,9 +80,11 @@ batch|neon|V(f16)|as bf16|s/vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)))/(V(f
 fast|sse2|V(lines)|half a line dropped|s/if (SAMPI_W == 4) one = .*;//
 fast|avx2|V(maxima)|the rest is not filled up|s/if (!whole) V(pad).*;//
 batch|avx2|V(maxima)|the rest is the start of the row|s/dtype, mask, i, whole/dtype, mask, 0, whole/
-fast|avx512|V(take)|the tail is taken for whole|s/left < (size_t)(SAMPI_W \* count)/left < (size_t)(SAMPI_W * count - 1)/
+fast|avx512|V(rest)|one too many of the tail|s/<< left/<< (left + 1)/
 fast|sse2|V(pad)|the tail lacks its last element|s/left \* sizeof/(left - 1) * sizeof/
 fast|avx512|V(pad)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
+fast|avx512|V(rest)|not filled up|s/V(all)(-INFINITY)/V(all)(0.0f)/
+fast|avx2|V(rest)|from the first vector always|s/(uint32_t)at/0/
 fast|avx512|V(collect)|> instead of >=|s/V(lt_and)(in\[k\], v\[k\], hi)/V(lt_and)(in[k], lo, v[k])/
 fast|sse2|V(collect)|ids from 0|s/(uint32_t)base + (uint32_t)at/(uint32_t)at/
 fast|avx2|V(collect)|the rest with ids from the start|s/base + (int32_t)i/base/

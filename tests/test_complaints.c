@@ -11,6 +11,8 @@
      a draft at a temperature above 0           test_verify (test_ratio_distribution)
      log-probabilities of the wrong row         test_batch (random_batches)
      memory in the sampling loop                test_alloc
+     a request's penalties are ignored          test_peers (penalties_are_not_ignored)
+     samples of one seed are alike              test_peers (samples_of_one_seed_differ)
    And by definition: a repetition penalty divides a logit above 0 and multiplies one below, as llama.cpp's does. */
 #define SAMPLING_CONSTRAINTS
 #include "../sampling.h"

@@ -14,6 +14,7 @@
 #ifndef _DEFAULT_SOURCE
 #define _DEFAULT_SOURCE /* mmap */
 #endif
+#define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
@@ -282,11 +283,14 @@ static samp_sampler *long_chain(int i)
     if (i == 16) samp_chain_add(chain, samp_init_temp(1.5f)); /* what is divided already */
     if (i == 16) samp_chain_add(chain, samp_init_xtc(1.0f, 0.1f, 0, 6));
     if (i == 17) samp_chain_add(chain, samp_init_temp(0.0f));
+    if (i == 18) samp_chain_add(chain, samp_init_p_less(1.0f, 0));
+    if (i == 19) samp_chain_add(chain, samp_init_epsilon(9e-4f, 0));
+    if (i == 20) samp_chain_add(chain, samp_init_eta(2e-3f, 0));
     if (i != 2 && i != 9 && i != 11 && i != 13) samp_chain_add(chain, samp_init_dist(9));
     return chain;
 }
 
-enum { N_LONG_CHAINS = 18 };
+enum { N_LONG_CHAINS = 21 };
 
 static const int long_kinds[] = { ROW_NORMAL, ROW_ZIPF,       ROW_PEAKED,     ROW_REAL,
                                   ROW_EQUAL,  ROW_TWO_VALUES, ROW_NEARLY_FLAT };
@@ -555,7 +559,7 @@ static bool sums_of_rows(void)
 static bool long_rows(void)
 {
     static const size_t length[] = { 32768, 128256, 151936, LONGEST };
-    static const int summing[] = { 1, 4, 5, 6, 7, 9, 10, 14 };
+    static const int summing[] = { 1, 4, 5, 6, 7, 9, 10, 14, 18, 19, 20 };
     player p;
     int failures = 0;
     size_t shape = 0, n_lengths = quick() ? 1 : CASE_COUNT(length), n_summing = quick() ? 0 : CASE_COUNT(summing);
@@ -715,8 +719,21 @@ static bool every_element_decides(void)
 
 /* ---- cuts ---- */
 
-enum cut_kind { CUT_TOP_P, CUT_TYPICAL, CUT_TAIL_FREE, CUT_MIN_P, CUT_XTC, CUT_SIGMA, N_CUTS };
-static const char *const cut_name[N_CUTS] = { "top_p", "typical", "tail_free", "min_p", "xtc", "top_n_sigma" };
+enum cut_kind {
+    CUT_TOP_P,
+    CUT_TYPICAL,
+    CUT_TAIL_FREE,
+    CUT_MIN_P,
+    CUT_TOP_A,
+    CUT_P_LESS,
+    CUT_EPSILON,
+    CUT_ETA,
+    CUT_XTC,
+    CUT_SIGMA,
+    N_CUTS
+};
+static const char *const cut_name[N_CUTS] = { "top_p",  "typical", "tail_free", "min_p", "top_a",
+                                              "p_less", "epsilon", "eta",       "xtc",   "top_n_sigma" };
 
 static samp_sampler *make_cut(int kind, float x)
 {
@@ -725,6 +742,10 @@ static samp_sampler *make_cut(int kind, float x)
         case CUT_TYPICAL: return samp_init_typical(x, 0);
         case CUT_TAIL_FREE: return samp_init_tail_free(x, 0);
         case CUT_MIN_P: return samp_init_min_p(x, 0);
+        case CUT_TOP_A: return samp_init_top_a(x, 0);
+        case CUT_P_LESS: return samp_init_p_less(x, 0);
+        case CUT_EPSILON: return samp_init_epsilon(x, 0);
+        case CUT_ETA: return samp_init_eta(x, 0);
         case CUT_XTC: return samp_init_xtc(1.0f, x, 0, 5);
         default: return samp_init_top_n_sigma(x);
     }
@@ -772,21 +793,51 @@ static void stand_by_tail(player *p, standing *st, const float *row, size_t n)
     }
 }
 
+/* What the cuts by one element compare it with: the standard deviation, the sum of p^2, e^H. */
+typedef struct row_sums {
+    double sigma, chance, perplexity;
+} row_sums;
+
+static row_sums sums_of(const samp_token_data_array *cur)
+{
+    const double n = (double)cur->size;
+    row_sums sums = { 0.0, 0.0, 0.0 };
+    double mean = 0.0;
+    for (size_t i = 0; i < cur->size; i++) mean += (double)cur->data[i].logit / n;
+    for (size_t i = 0; i < cur->size; i++) {
+        double p = (double)cur->data[i].p, off = (double)cur->data[i].logit - mean;
+        sums.sigma += off * off / n;
+        sums.chance += p * p;
+        if (p > 0.0) sums.perplexity -= p * log(p);
+    }
+    sums.sigma = sqrt(sums.sigma);
+    sums.perplexity = exp(sums.perplexity);
+    return sums;
+}
+
+static double stands_at(int kind, const row_sums *sums, const samp_token_data *first, const samp_token_data *d)
+{
+    double down = (double)first->logit - (double)d->logit, p = (double)d->p, x;
+    switch (kind) {
+        case CUT_MIN_P: return exp(-down);
+        case CUT_TOP_A: x = p / ((double)first->p * (double)first->p); break;
+        case CUT_P_LESS: x = p / sums->chance; break;
+        case CUT_ETA: x = fmax(p, p * sums->perplexity * p * sums->perplexity); break;
+        case CUT_SIGMA: return down / sums->sigma;
+        default: return p;
+    }
+    return x < 1.0 ? x : 0.0; /* it is never cut */
+}
+
 static void stand_alone(player *p, standing *st, int kind, const float *row, size_t n)
 {
     samp_token_data_array cur;
     samp_sampler *softmax = samp_init_softmax();
-    double mean = 0.0, squares = 0.0;
     candidates(&cur, p->work, row, n);
     sampi_apply_steps((sampi_sampler *)softmax, &cur);
     samp_free(softmax);
-    for (size_t i = 0; i < n; i++) mean += (double)row[i] / (double)n;
-    for (size_t i = 0; i < n; i++) squares += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)n;
-    for (size_t i = 0; i < n; i++) {
-        const samp_token_data *d = &cur.data[i];
-        double down = (double)cur.data[0].logit - (double)d->logit;
-        st->at[d->id] = kind == CUT_MIN_P ? exp(-down) : kind == CUT_XTC ? (double)d->p : down / sqrt(squares);
-    }
+    const row_sums sums = sums_of(&cur);
+    for (size_t i = 0; i < n; i++) st->at[cur.data[i].id] = stands_at(kind, &sums, &cur.data[0], &cur.data[i]);
 }
 
 /* Which elements a cut leaves, as one number. */
@@ -807,7 +858,7 @@ static uint64_t kept(player *p, int kind, float x, const float *row, size_t n)
    */
 static bool find_edge_near(player *p, int kind, float x, uint32_t reach, const float *row, size_t n, float edge[2])
 {
-    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind == CUT_MIN_P ? 1.0f : JUST_BELOW_1;
+    float top = kind == CUT_XTC ? 0.5f : kind == CUT_SIGMA ? FLT_MAX : kind < CUT_MIN_P ? JUST_BELOW_1 : 1.0f;
     uint32_t a = bits_of(x) - reach, b = bits_of(x) + reach;
     if (b > bits_of(top)) b = bits_of(top);
     if (a >= b) return false;
@@ -878,8 +929,10 @@ static bool every_element_at_the_cut(void)
                 stand_by_tail(&p, &st, row, n);
             else
                 stand_alone(&p, &st, kind, row, n);
-            for (size_t i = 0; i < n && good; i = next_element(i, n, 72), tried++)
+            for (size_t i = 0; i < n && good; i = next_element(i, n, 72)) {
+                tried += st.at[i] > 0.0;
                 good = element_at_the_cut(&p, kind, &st, row, n, i, &edges);
+            }
         }
     }
     free(row);
@@ -941,6 +994,30 @@ static bool estimates_at_the_cut(void)
     }
     free(row);
     return end(&p, good, "estimates at the cut");
+}
+
+/* p_less where most squares are those of a long tail just too far down to be looked at: two tokens above it, and the cut
+   at the second. */
+static bool p_less_has_a_tail(void)
+{
+    enum { N = 100000 };
+    player p;
+    bool good = true;
+    if (!begin(&p, wanted_isa(), N)) return false;
+    float *row = (float *)malloc(N * sizeof *row), edge[2];
+    for (int k = 0; k < 6 && row && good; k++) {
+        source s = source_seed((uint64_t)k);
+        double z = 0.0, squares = 0.0;
+        for (size_t i = 0; i < N; i++) row[i] = -10.1f - 0.001f * (float)below(&s, 100);
+        row[17 + k] = -1.9f - 0.1f * (float)k;
+        row[777 * k] = 0.0f;
+        for (size_t i = 0; i < N; i++) z += exp((double)row[i]), squares += exp(2.0 * (double)row[i]);
+        AT("p_less behind whose cut there is a tail, %d", k);
+        good = find_edge(&p, CUT_P_LESS, exp((double)row[17 + k]) * z / squares, row, N, edge);
+        for (size_t i = 0; i < 6 && good; i++) good = cut_agrees(&p, CUT_P_LESS, edge[i % 2], row, N, i);
+    }
+    free(row);
+    return end(&p, good, "p_less has a tail");
 }
 
 /* Masses that meet the cut exactly: m tokens of the same weight among others that weigh nothing. */
@@ -1509,6 +1586,7 @@ static bool arrays(void)
     X(every_element_decides)                                                                                         \
     X(every_element_at_the_cut)                                                                                      \
     X(estimates_at_the_cut)                                                                                          \
+    X(p_less_has_a_tail)                                                                                             \
     X(cuts_at_equality)                                                                                              \
     X(flat_rows)                                                                                                     \
     X(every_element_at_rank_k)                                                                                       \

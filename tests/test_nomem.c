@@ -13,6 +13,8 @@
 #define SAMPLING_KV
 #define SAMPLING_LLAMA
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
+#define SAMPLING_PEERS
 #define SAMPLING_SHARDS
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
@@ -281,6 +283,16 @@ static void settings_with_lists(world *w)
     assert_ok(samp_settings_set(w->settings, "dry_breakers", "ab", NULL));
     assert_ok(samp_settings_set(w->settings, "order", "kpt", NULL));
 }
+
+static void settings_of_a_model(world *w)
+{
+    settings_with_lists(w);
+    assert_ok(samp_settings_set_vocab(w->settings, N, test_letters, NULL));
+}
+
+static const char a_request[] =
+    "{\"top_k\": 7, \"logit_bias\": [[3, 1.5], [4, false]], \"samplers\": [\"top_k\", \"temperature\"],"
+    " \"dry_sequence_breakers\": [\"a\", \"bc\"]}";
 
 static samp_kv_params kv_params(void)
 {
@@ -726,6 +738,8 @@ typedef enum promise {
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "order", "t", NULL))             \
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "logit_bias", "3+1", NULL))      \
     X(samp_settings_set, settings_with_lists, MAKES, samp_settings_set(w->settings, "dry_breakers", "xy", NULL))     \
+    X(samp_settings_from, settings_of_a_model, MAKES,                                                                \
+      samp_settings_from(w->settings, SAMP_PEER_LLAMA_SERVER, a_request, NULL, NULL))                                \
     X(samp_chain_init, nothing, MAKES, made(w, samp_chain_init()))                                                   \
     X(samp_chain_add, a_chain_and_one, CARRIES, add(w))                                                              \
     X(samp_set_n_prev, a_used_chain, MAKES, samp_set_n_prev(w->s, 300))                                              \
@@ -756,13 +770,18 @@ typedef enum promise {
     X(samp_init_top_p, nothing, MAKES, made(w, make_top_p()))                                                        \
     X(samp_init_min_p, nothing, MAKES, made(w, make_min_p()))                                                        \
     X(samp_init_top_a, nothing, MAKES, made(w, samp_init_top_a(0.2f, 1)))                                            \
+    X(samp_init_p_less, nothing, MAKES, made(w, samp_init_p_less(1.0f, 1)))                                          \
+    X(samp_init_epsilon, nothing, MAKES, made(w, samp_init_epsilon(1e-3f, 1)))                                       \
+    X(samp_init_eta, nothing, MAKES, made(w, samp_init_eta(1e-3f, 1)))                                               \
     X(samp_init_xtc, nothing, MAKES, made(w, make_xtc()))                                                            \
     X(samp_init_infill, nothing, MAKES, made(w, make_infill()))                                                      \
     X(samp_init_temp, nothing, MAKES, made(w, make_temp()))                                                          \
     X(samp_init_temp_ext, nothing, MAKES, made(w, make_temp_ext()))                                                  \
+    X(samp_init_smoothing, nothing, MAKES, made(w, samp_init_smoothing(0.3f, 1.5f)))                                 \
     X(samp_init_softmax, nothing, MAKES, made(w, make_softmax()))                                                    \
     X(samp_init_greedy, nothing, MAKES, made(w, make_greedy()))                                                      \
     X(samp_init_dist, nothing, MAKES, made(w, make_dist()))                                                          \
+    X(samp_init_gumbel, nothing, MAKES, made(w, samp_init_gumbel(9)))                                                \
     X(samp_init_mirostat, nothing, MAKES, made(w, make_mirostat()))                                                  \
     X(samp_init_mirostat_v2, nothing, MAKES, made(w, make_mirostat_v2()))                                            \
     X(samp_init_adaptive_p, nothing, MAKES, made(w, make_adaptive_p()))                                              \
@@ -984,6 +1003,7 @@ static void test_settings_need_none(void **state)
     NONE(samp_settings_takes, assert_true(samp_settings_takes("order", text, sizeof text) > 0));
     NONE(samp_settings_set_vocab, assert_ok(samp_settings_set_vocab(w.settings, N, test_letters, NULL)));
     NONE(samp_settings_free, samp_settings_free(w.settings));
+    NONE(samp_child_seed, assert_true(samp_child_seed(1, 2) != samp_child_seed(1, 3)));
 }
 
 static void test_caches_need_none(void **state)

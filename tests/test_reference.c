@@ -394,26 +394,114 @@ static void test_min_p(void **state)
     finish("min_p");
 }
 
-/* keep p >= a p_max^2, in logits: l >= max + ln a - ln Z */
-static void test_top_a(void **state)
+/* Keep p >= a threshold: its logarithm, from that of the sampler's number. */
+typedef real threshold(real ln_x);
+
+static void test_threshold(const char *name, uint64_t stream, samp_sampler *(*make)(float, size_t), threshold *of)
 {
-    source rng = source_stream(61);
-    (void)state;
+    source rng = source_stream(stream);
     begin();
     for (int i = 0; i < rounds(1500); i++) {
         start_any(&rng);
-        float share = below(&rng, 20) ? make_p(&rng) : 0;
+        float x = below(&rng, 20) ? make_p(&rng) : 0;
         size_t min_keep = make_min_keep(&rng);
-        apply_once(samp_init_top_a(share, min_keep));
-        if (share == 0) {
+        apply_once(make(x, min_keep));
+        if (x == 0) {
             expect_unchanged();
             continue;
         }
-        real top = (real)ref.t[0].logit;
-        real down = logl((real)share) - logl((real)ref.z / (real)((uint64_t)1 << 40));
+        real top = (real)ref.t[0].logit, down = of(logl((real)x)) + ref.ln_z;
+        if (down > 0) down = 0;
         expect_kept_above(top + down, fabsl(top) + fabsl(down), min_keep);
     }
-    finish("top_a");
+    finish(name);
+}
+
+/* a p_max^2 */
+static real of_top_a(real ln_x) { return ln_x - 2 * ref.ln_z; }
+
+static real of_epsilon(real ln_x) { return ln_x; }
+
+/* min(epsilon, sqrt(epsilon) e^-H) */
+static real of_eta(real ln_x)
+{
+    real other = ln_x / 2 - (ref.ln_z + ref.mean_d);
+    return ln_x < other ? ln_x : other;
+}
+
+/* The sum of p^2, and that of w >> 20: each w is smaller by less than 2^20, so the sum of their squares by less than
+   2^21 times the sum of w. */
+static real of_p_less(real ln_x)
+{
+    real exact = 0, sum = 0, z = 0;
+    for (size_t i = 0; i < ref.n; i++) {
+        uint64_t w = (uint64_t)ref.w[i] >> 20;
+        sum += (real)(w * w);
+        exact += ref.e[i] * ref.e[i];
+        z += ref.e[i];
+    }
+    real share = ldexpl(sum, 40) / (ref.z * ref.z), want = exact / (z * z);
+    assert_true(share <= want * (1 + NEAR) && share >= want - ldexpl(1, 21) / ref.z - NEAR * want);
+    return ln_x + logl(share);
+}
+
+static void test_top_a(void **state)
+{
+    (void)state;
+    test_threshold("top_a", 61, samp_init_top_a, of_top_a);
+}
+
+static void test_p_less(void **state)
+{
+    (void)state;
+    test_threshold("p_less", 62, samp_init_p_less, of_p_less);
+}
+
+static void test_epsilon(void **state)
+{
+    (void)state;
+    test_threshold("epsilon", 63, samp_init_epsilon, of_epsilon);
+}
+
+static void test_eta(void **state)
+{
+    (void)state;
+    test_threshold("eta", 64, samp_init_eta, of_eta);
+}
+
+/* Each logit by the formula as it was published, with x = l - max. */
+static void test_smoothing(void **state)
+{
+    source rng = source_stream(65);
+    (void)state;
+    begin();
+    for (int i = 0; i < rounds(800); i++) {
+        start_any(&rng);
+        float f = below(&rng, 20) ? (float)exp(-8 + 12 * uniform(&rng)) : 0, c = 1 + (float)(9 * uniform(&rng));
+        if (below(&rng, 3) == 0) c = 1;
+        real top = (real)ref.t[0].logit, k = (3 - (real)c) / 2, s = ((real)c - 1) / 2;
+        apply_once(samp_init_smoothing(f, c));
+        assert_num(cur.size, n_before);
+        expect_p_untouched();
+        if (f == 0) {
+            expect_unchanged();
+            continue;
+        }
+        for (size_t j = 0; j < cur.size; j++) {
+            assert_num(work[j].id, before[j].id);
+            real x = (real)before[j].logit - top, a = k * f * x * x, b = s * f * x * x * x, want = top - a + b;
+            if (before[j].logit == -INFINITY) {
+                assert_true(work[j].logit == -INFINITY);
+                continue;
+            }
+            if (want < -(real)FLT_MAX) want = -(real)FLT_MAX;
+            real off = 6e-8L * fabsl(want) + 1e-15L * (fabsl(top) + fabsl(a) + fabsl(b)) + 1e-45L;
+            if (!(fabsl((real)work[j].logit - want) <= off))
+                fail_msg("factor %.9g, curve %.9g: %.9g below the top became %.9g, not %.9Lg", (double)f, (double)c,
+                         (double)x, (double)work[j].logit, want);
+        }
+    }
+    finish("smoothing");
 }
 
 /* ---- infill ---- */
@@ -1267,13 +1355,15 @@ static void test_adaptive_p(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_softmax),   cmocka_unit_test(test_greedy),       cmocka_unit_test(test_top_k),
-        cmocka_unit_test(test_top_p),     cmocka_unit_test(test_min_p),        cmocka_unit_test(test_top_a),
-        cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab), cmocka_unit_test(test_tail_free),
-        cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),  cmocka_unit_test(test_xtc),
-        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),     cmocka_unit_test(test_logit_bias),
-        cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),          cmocka_unit_test(test_dist),
-        cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),  cmocka_unit_test(test_adaptive_p),
+        cmocka_unit_test(test_softmax),    cmocka_unit_test(test_greedy),    cmocka_unit_test(test_top_k),
+        cmocka_unit_test(test_top_p),      cmocka_unit_test(test_min_p),     cmocka_unit_test(test_top_a),
+        cmocka_unit_test(test_p_less),     cmocka_unit_test(test_epsilon),   cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_smoothing),  cmocka_unit_test(test_infill),    cmocka_unit_test(test_infill_vocab),
+        cmocka_unit_test(test_tail_free),  cmocka_unit_test(test_typical),   cmocka_unit_test(test_top_n_sigma),
+        cmocka_unit_test(test_xtc),        cmocka_unit_test(test_temp),      cmocka_unit_test(test_temp_ext),
+        cmocka_unit_test(test_logit_bias), cmocka_unit_test(test_penalties), cmocka_unit_test(test_dry),
+        cmocka_unit_test(test_dist),       cmocka_unit_test(test_mirostat),  cmocka_unit_test(test_mirostat_v2),
+        cmocka_unit_test(test_adaptive_p),
     };
     return cmocka_run_group_tests_name("reference", tests, load_rows, NULL);
 }

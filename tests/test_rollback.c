@@ -8,6 +8,7 @@
 #endif
 #define HEAP_HERE
 #include "heap.h"
+#define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
 #define SAMPLING_IMPLEMENTATION
 #define SAMPLING_GRAMMAR

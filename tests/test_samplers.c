@@ -94,10 +94,15 @@ static samp_sampler *make_typical(void) { return samp_init_typical(0.7f, 1); }
 static samp_sampler *make_top_p(void) { return samp_init_top_p(0.8f, 1); }
 static samp_sampler *make_min_p(void) { return samp_init_min_p(0.1f, 1); }
 static samp_sampler *make_min_p_keep(void) { return samp_init_min_p(0.9f, 4); }
+static samp_sampler *make_p_less(void) { return samp_init_p_less(1.0f, 1); }
+static samp_sampler *make_epsilon(void) { return samp_init_epsilon(0.2f, 1); }
+static samp_sampler *make_epsilon_keep(void) { return samp_init_epsilon(0.2f, 4); }
+static samp_sampler *make_eta(void) { return samp_init_eta(0.1f, 1); }
 static samp_sampler *make_xtc(void) { return samp_init_xtc(1.0f, 0.05f, 1, 7); }
 static samp_sampler *make_temp(void) { return samp_init_temp(0.7f); }
 static samp_sampler *make_temp_0(void) { return samp_init_temp(0.0f); }
 static samp_sampler *make_temp_ext(void) { return samp_init_temp_ext(0.9f, 0.5f, 1.5f); }
+static samp_sampler *make_smoothing(void) { return samp_init_smoothing(0.7f, 2.0f); }
 static samp_sampler *make_softmax(void) { return samp_init_softmax(); }
 static samp_sampler *make_greedy(void) { return samp_init_greedy(); }
 static samp_sampler *make_dist(void) { return samp_init_dist(7); }
@@ -118,10 +123,15 @@ static const kind_of_sampler kinds[] = {
     { "top-p", make_top_p,                    false, false, false, true,  false, false, true },
     { "min-p", make_min_p,                    false, false, true,  false, true,  false, true },
     { "min-p, min_keep", make_min_p_keep,     false, false, true,  false, false, false, true },
+    { "p-less", make_p_less,                  false, false, true,  false, true,  false, true },
+    { "epsilon", make_epsilon,                false, false, true,  false, true,  false, true },
+    { "epsilon, min_keep", make_epsilon_keep, false, false, true,  false, false, false, true },
+    { "eta", make_eta,                        false, false, true,  false, true,  false, true },
     { "xtc", make_xtc,                        false, false, false, false, true,  false, false },
     { "temp", make_temp,                      false, true,  true,  false, true,  false, true },
     { "temp 0", make_temp_0,                  false, true,  true,  false, true,  false, true },
     { "temp-ext", make_temp_ext,              false, true,  true,  false, true,  false, true },
+    { "smoothing", make_smoothing,            false, true,  true,  false, true,  false, true },
     { "softmax", make_softmax,                false, true,  false, true,  false, false, true },
     { "greedy", make_greedy,                  true,  true,  true,  false, true,  false, true },
     { "dist", make_dist,                      true,  true,  false, false, true,  false, true },
@@ -765,6 +775,97 @@ static void test_min_p_threshold(void **state)
                 apply(samp_init_min_p(ps[b], 0), &cur);
                 assert_ids(&cur, 0);
             }
+}
+
+/* ------------------------------------------------------------------------------------ p_less, epsilon, eta */
+
+static void test_p_less(void **state)
+{
+    (void)state;
+#define STEEP PROBS(0.15, 0.5, 0.05, 0.3) /* the sum of p^2 is 0.365 */
+    golden(samp_init_p_less(1.0f, 0), STEEP, PROBS(1.0));
+    golden(samp_init_p_less(0.823f, 0), STEEP, PROBS(1.0)); /* 0.3004 */
+    golden(samp_init_p_less(0.821f, 0), STEEP, PROBS(0.625, 0.375));
+    golden(samp_init_p_less(0.412f, 0), STEEP, PROBS(0.625, 0.375)); /* 0.1504 */
+    golden(samp_init_p_less(0.410f, 0), STEEP, PROBS(0.5 / 0.95, 0.3 / 0.95, 0.15 / 0.95));
+    golden(samp_init_p_less(0.0f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less(1e-45f, 0), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less(1.0f, 2), STEEP, PROBS(0.625, 0.375));
+    golden(samp_init_p_less(1.0f, SIZE_MAX), STEEP, PROBS(0.5, 0.3, 0.15, 0.05));
+    golden(samp_init_p_less(1.0f, 0), PROBS(0.3, 0.4, 0.3), PROBS(1.0));                       /* 0.34 */
+    golden(samp_init_p_less(1.0f, 0), PROBS(0.35, 0.4, 0.25), PROBS(0.4 / 0.75, 0.35 / 0.75)); /* 0.345 */
+    /* all alike: the sum is the p of each */
+    golden(samp_init_p_less(1.0f, 0), PROBS(0.25, 0.25, 0.25, 0.25), PROBS(0.25, 0.25, 0.25, 0.25));
+    golden(samp_init_p_less(1.0f, 0), PROBS(0.5, 0.0, 0.5), PROBS(0.5, 0.5));
+}
+
+static void test_epsilon(void **state)
+{
+    (void)state;
+    golden(samp_init_epsilon(0.0f, 0), FOUR, FOUR_DOWN);
+    golden(samp_init_epsilon(0.099f, 0), FOUR, FOUR_DOWN);
+    golden(samp_init_epsilon(0.101f, 0), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9));
+    golden(samp_init_epsilon(0.201f, 0), FOUR, PROBS(0.4 / 0.7, 0.3 / 0.7));
+    golden(samp_init_epsilon(0.301f, 0), FOUR, PROBS(1.0));
+    golden(samp_init_epsilon(1.0f, 0), FOUR, PROBS(1.0));                      /* none: the best stays, */
+    golden(samp_init_epsilon(0.5f, 1), PROBS(0.4, 0.2, 0.4), PROBS(0.5, 0.5)); /* or those that are */
+    golden(samp_init_epsilon(0.5f, 2), FOUR, PROBS(0.4 / 0.7, 0.3 / 0.7));
+    golden(samp_init_epsilon(0.201f, 3), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9));
+    golden(samp_init_epsilon(0.5f, SIZE_MAX), FOUR, FOUR_DOWN);
+}
+
+static void test_eta(void **state)
+{
+    (void)state;
+    /* e^-H = 0.27807: the root times that is the smaller one from 0.0773 on */
+    golden(samp_init_eta(0.0f, 0), FOUR, FOUR_DOWN);
+    golden(samp_init_eta(0.12f, 0), FOUR, FOUR_DOWN);                              /* 0.0963 */
+    golden(samp_init_eta(0.13f, 0), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9)); /* 0.10026 */
+    golden(samp_init_eta(0.51f, 0), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9)); /* 0.1986 */
+    golden(samp_init_eta(0.53f, 0), FOUR, PROBS(0.4 / 0.7, 0.3 / 0.7));            /* 0.2024 */
+    golden(samp_init_eta(1.0f, 0), FOUR, PROBS(0.4 / 0.7, 0.3 / 0.7));
+    golden(samp_init_eta(1.0f, 3), FOUR, PROBS(0.4 / 0.9, 0.3 / 0.9, 0.2 / 0.9));
+    /* H = 0.1985, e^-H = 0.82: epsilon itself is the smaller one below 0.67 */
+    golden(samp_init_eta(0.049f, 0), PROBS(0.95, 0.05), PROBS(0.95, 0.05));
+    golden(samp_init_eta(0.051f, 0), PROBS(0.95, 0.05), PROBS(1.0));
+    golden(samp_init_eta(1.0f, 0), PROBS(0.5, 0.5), PROBS(0.5, 0.5));
+}
+
+/* ---------------------------------------------------------------------------------------------- smoothing */
+
+/* By hand: 1, 2 and 3 below the maximum of 5. */
+static void test_smoothing(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < KINDS; kind++) {
+        const float logits[] = { 4.0f, 5.0f, -INFINITY, 2.0f, 3.0f };
+        const struct {
+            float factor, curve, want[5];
+        } cases[] = {
+            { 0.0f, 2.0f, { 4.0f, 5.0f, -INFINITY, 2.0f, 3.0f } },
+            { 0.5f, 1.0f, { 4.5f, 5.0f, -INFINITY, 0.5f, 3.0f } },     /* 5 - d^2 / 2 */
+            { 0.5f, 3.0f, { 4.5f, 5.0f, -INFINITY, -8.5f, 1.0f } },    /* 5 - d^3 / 2 */
+            { 2.0f, 2.0f, { 3.0f, 5.0f, -INFINITY, -31.0f, -7.0f } },  /* 5 - d^2 (1 + d) */
+            { 2.0f, 5.0f, { 3.0f, 5.0f, -INFINITY, -85.0f, -19.0f } }, /* 5 - d^2 (4 d - 2) */
+        };
+        for (size_t i = 0; i < TEST_COUNT(cases); i++) {
+            samp_token_data data[5];
+            samp_token_data_array cur = test_array(data, logits, 5);
+            apply(of_kind(samp_init_smoothing(cases[i].factor, cases[i].curve), kind), &cur);
+            assert_num(cur.size, 5);
+            for (size_t j = 0; j < 5; j++) assert_same(data[j].logit, cases[i].want[j]);
+        }
+        /* 5 + d^2 (7 - 9 d) / 2: what is half a unit below rises above the best, and the array is in order no more */
+        const float near_top[] = { 5.0f, 4.5f, 4.0f };
+        samp_token_data data[3];
+        samp_token_data_array cur = test_array(data, near_top, 3);
+        cur.sorted = true;
+        apply(of_kind(samp_init_smoothing(1.0f, 10.0f), kind), &cur);
+        assert_same(data[0].logit, 5.0f);
+        assert_same(data[1].logit, 5.3125f);
+        assert_same(data[2].logit, 4.0f);
+        assert_true(!cur.sorted);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------------- xtc */
@@ -2034,6 +2135,10 @@ int main(void)
         cmocka_unit_test(test_min_p),
         cmocka_unit_test(test_min_p_leaves),
         cmocka_unit_test(test_min_p_threshold),
+        cmocka_unit_test(test_p_less),
+        cmocka_unit_test(test_epsilon),
+        cmocka_unit_test(test_eta),
+        cmocka_unit_test(test_smoothing),
         cmocka_unit_test(test_xtc),
         cmocka_unit_test(test_xtc_leaves),
         cmocka_unit_test(test_xtc_chance),

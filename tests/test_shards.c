@@ -200,11 +200,14 @@ static void sample_on_ranks(world *w, source *s)
 
 /* ------------------------------------------------------------------------------------------ what they must be */
 
-static bool has_custom(const samp_sampler *s)
+/* A sampler that the ranks leave to one machine: of the user's, p_less or smoothing. */
+static bool has_foreign(const samp_sampler *s)
 {
-    if (((const sampi_sampler *)s)->kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
+    const sampi_kind kind = ((const sampi_sampler *)s)->kind;
+    if (kind == SAMPI_P_LESS || kind == SAMPI_SMOOTHING) return true;
+    if (kind == SAMPI_CUSTOM && !sampi_is_grammar((const sampi_sampler *)s)) return true;
     for (int32_t i = 0; i < samp_chain_n(s); i++)
-        if (has_custom(samp_chain_get(s, i))) return true;
+        if (has_foreign(samp_chain_get(s, i))) return true;
     return false;
 }
 
@@ -217,7 +220,7 @@ static void play_batch(world *w, source *s, const char *what, uint64_t number)
     assert_int_equal(samp_sample_batch(w->one, &logits, w->want), SAMP_OK);
     sample_on_ranks(w, s);
     for (size_t r = 0; r < w->n_rows; r++) {
-        bool unable = w->one[r] && (has_custom(w->one[r]) || ((const sampi_sampler *)w->one[r])->rng);
+        bool unable = w->one[r] && (has_foreign(w->one[r]) || ((const sampi_sampler *)w->one[r])->rng);
         if (!unable || w->out[0][r] != SAMP_E_UNSUPPORTED) continue;
         samp_free(w->one[r]); /* then it has not moved */
         w->one[r] = before[r];
@@ -275,7 +278,7 @@ static samp_sampler *possible_chain(source *s, size_t n)
         samp_free(chain);
         return NULL;
     }
-    while (has_custom(chain)) {
+    while (has_foreign(chain)) {
         samp_free(chain);
         chain = make_chain(s, n);
     }
@@ -386,6 +389,8 @@ static samp_sampler *min_p_kept(void)
 }
 static samp_sampler *sigma_one(void) { return chain_of(samp_init_top_n_sigma(1.0f), samp_init_dist(7), NULL); }
 static samp_sampler *top_a_tiny(void) { return chain_of(samp_init_top_a(1e-3f, 0), samp_init_dist(7), NULL); }
+static samp_sampler *epsilon_tiny(void) { return chain_of(samp_init_epsilon(1e-6f, 0), samp_init_dist(7), NULL); }
+static samp_sampler *eta_kept(void) { return chain_of(samp_init_eta(1e-3f, 700), samp_init_dist(7), NULL); }
 static samp_sampler *xtc_tiny(void) { return chain_of(samp_init_xtc(1.0f, 1e-4f, 0, 8), samp_init_dist(8), NULL); }
 static samp_sampler *dynamic(void) { return chain_of(samp_init_temp_ext(1.0f, 0.5f, 1.0f), samp_init_dist(9), NULL); }
 static samp_sampler *mirostat_1(void) { return samp_init_mirostat(LONG_VOCAB, 10, 13.0f, 0.1f, 100); }
@@ -413,6 +418,8 @@ static const traffic TRAFFIC[] = {
     { "min_p, min_keep", min_p_kept, 7, 16384 },
     { "top_n_sigma", sigma_one, 4, 4096 },
     { "top_a", top_a_tiny, 4, 4096 },
+    { "epsilon", epsilon_tiny, 4, 4096 },
+    { "eta, min_keep", eta_kept, 7, 16384 },
     { "xtc", xtc_tiny, 5, 4096 },
     { "temp_ext", dynamic, 4, 4096 },
     { "mirostat", mirostat_1, 5, 16384 },
@@ -467,6 +474,24 @@ static world *small_world(source *s)
     w->one[1] = top_p_999();
     make_ranks(w, s);
     return w;
+}
+
+/* p_less needs sums that no message has: a row with it is refused, on all ranks; one where it is off is not. */
+static void test_p_less_is_refused(void **state)
+{
+    (void)state;
+    source s = source_stream(77);
+    world *w = small_world(&s);
+    for (size_t rank = 0; rank < w->n_ranks; rank++)
+        for (size_t r = 0; r < 2; r++)
+            assert_int_equal(samp_chain_add(w->chain[rank][r], samp_init_p_less(r ? 0.0f : 1.0f, 0)), SAMP_OK);
+    sample_on_ranks(w, &s);
+    for (size_t rank = 0; rank < w->n_ranks; rank++) {
+        assert_int_equal(w->out[rank][0], SAMP_E_UNSUPPORTED);
+        assert_true(w->out[rank][1] >= 0);
+    }
+    drop_world(w);
+    free(w);
 }
 
 /* The batch fails on all ranks with that status, and nothing has moved. */
@@ -844,15 +869,11 @@ static void test_grammar(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_batches),
-        cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_one_rank_is_wrong),
-        cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_one_row_is_wrong),
-        cmocka_unit_test(test_arguments),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_callbacks),
-        cmocka_unit_test(test_grammar),
+        cmocka_unit_test(test_random_batches),    cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_p_less_is_refused), cmocka_unit_test(test_one_rank_is_wrong),
+        cmocka_unit_test(test_no_memory),         cmocka_unit_test(test_one_row_is_wrong),
+        cmocka_unit_test(test_arguments),         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_callbacks),         cmocka_unit_test(test_grammar),
     };
     if (argc > 1) cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);

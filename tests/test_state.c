@@ -7,6 +7,7 @@
 #endif
 #define HEAP_HERE
 #include "heap.h"
+#define SAMPLING_GUMBEL
 #define SAMPLING_CONSTRAINTS
 #define SAMPI_LONG_LIST 5
 #define SAMPLING_IMPLEMENTATION
@@ -557,11 +558,23 @@ static samp_sampler *variant(int i)
         case 61: return chain_with(64, samp_init_custom(&named, NULL), NULL);
         case 62: return samp_init_dry(&spelt, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
         case 63: return samp_init_dry(&spelt_otherwise, 64, 0.8f, 1.75f, 1, 9, breakers, 2);
+        case 64: return samp_init_p_less(0.5f, 1);
+        case 65: return samp_init_p_less(0.25f, 1);
+        case 66: return samp_init_p_less(0.5f, 2);
+        case 67: return samp_init_epsilon(0.5f, 1);
+        case 68: return samp_init_epsilon(0.25f, 1);
+        case 69: return samp_init_epsilon(0.5f, 2);
+        case 70: return samp_init_eta(0.5f, 1);
+        case 71: return samp_init_eta(0.25f, 1);
+        case 72: return samp_init_eta(0.5f, 2);
+        case 73: return samp_init_smoothing(0.5f, 1.0f);
+        case 74: return samp_init_smoothing(0.25f, 1.0f);
+        case 75: return samp_init_smoothing(0.5f, 2.0f);
         default: return NULL;
     }
 }
 
-enum { N_VARIANTS = 64 };
+enum { N_VARIANTS = 76 };
 
 static void test_foreign(void **state)
 {

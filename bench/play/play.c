@@ -12,6 +12,7 @@
 
 #define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling.h"
 #include "../tales_model.h"
@@ -46,15 +47,21 @@ static const char *const breakers[] = { "\n", ":", "\"", "*" };
     X(min_p, "min_p", "at least p times the best", samp_init_min_p(p->min_p, p->min_keep)) \
     X(top_a, "top_a", "at least a times best squared", \
       samp_init_top_a(p->top_a, p->min_keep)) \
+    X(p_less, "p_less", "at least the sum of p squared", samp_init_p_less(p->p_less, p->min_keep)) \
+    X(epsilon, "epsilon_cutoff", "at least epsilon", samp_init_epsilon(p->epsilon_cutoff, p->min_keep)) \
+    X(eta, "eta_cutoff", "epsilon, less if many are likely", samp_init_eta(p->eta_cutoff, p->min_keep)) \
     X(xtc, "xtc_probability xtc_threshold", "removes top choices at times", \
       samp_init_xtc(p->xtc_probability, p->xtc_threshold, p->min_keep, p->seed)) \
     X(infill, "", "few long tokens, or the end", samp_init_infill(p->vocab)) \
     X(temp, "temp", "below 1 surer, above 1 bolder", samp_init_temp(p->temp)) \
     X(temp_ext, "temp dynatemp_range dynatemp_exponent", "temp that follows the entropy", \
       samp_init_temp_ext(p->temp, p->dynatemp_range, p->dynatemp_exponent)) \
+    X(smoothing, "smoothing_factor smoothing_curve", "bends logits by their distance", \
+      samp_init_smoothing(p->smoothing_factor, p->smoothing_curve)) \
     X(softmax, "", "sorts; changes no draw", samp_init_softmax())
 #define SELECTORS(X) \
     X(dist, "", "draws by probability", samp_init_dist(p->seed)) \
+    X(gumbel, "", "by probability, coupled noise", samp_init_gumbel(p->seed)) \
     X(greedy, "", "the best", samp_init_greedy()) \
     X(mirostat, "mirostat_tau mirostat_eta", "surprise near tau, version 1", \
       samp_init_mirostat(p->n_vocab, p->seed, p->mirostat_tau, p->mirostat_eta, 100)) \
@@ -86,8 +93,10 @@ static const struct { const char *name, *from, *to, *first; } KNOBS[] = {
     { "dry_penalty_last_n", "-1", "256", NULL },
     { "top_n_sigma", "0", "4", "1" }, { "top_k", "0", "200", NULL }, { "tfs_z", "0.01", "1", "0.8" },
     { "typ_p", "0.01", "1", "0.7" }, { "top_p", "0.01", "1", NULL }, { "min_p", "0", "1", NULL }, { "top_a", "0", "1", "0.3" },
+    { "p_less", "0", "1", "1" }, { "epsilon_cutoff", "0", "0.1", "0.01" }, { "eta_cutoff", "0", "1", "0.1" },
     { "xtc_probability", "0", "1", "1" }, { "xtc_threshold", "0", "0.5", NULL },
     { "temp", "0", "3", NULL }, { "dynatemp_range", "0", "2", "0.5" }, { "dynatemp_exponent", "0", "4", NULL },
+    { "smoothing_factor", "0", "2", "0.3" }, { "smoothing_curve", "1", "10", NULL },
     { "mirostat_tau", "0", "10", "3" }, { "mirostat_eta", "0", "1", NULL },
     { "adaptive_target", "0", "1", "0.3" }, { "adaptive_decay", "0", "0.99", NULL },
     { "min_keep", "0", "20", NULL }, { "seed", "", "", "42" },

@@ -87,12 +87,30 @@ static void any_params(source *s, samp_params *p, char text[32])
     p->vocab = below(s, 2) ? &vocab : NULL;
     p->n_vocab = any_int(s, 1000);
     for (uint64_t n = below(s, 6); n > 0; n--) {
-        float *floats[] = {
-            &p->top_p,          &p->min_p,           &p->top_a,           &p->typ_p,         &p->tfs_z,
-            &p->top_n_sigma,    &p->xtc_probability, &p->xtc_threshold,   &p->temp,          &p->dynatemp_range,
-            &p->penalty_repeat, &p->penalty_freq,    &p->penalty_present, &p->dry_base,      &p->dry_multiplier,
-            &p->mirostat_tau,   &p->mirostat_eta,    &p->adaptive_target, &p->adaptive_decay
-        };
+        float *floats[] = { &p->top_p,
+                            &p->min_p,
+                            &p->top_a,
+                            &p->typ_p,
+                            &p->tfs_z,
+                            &p->top_n_sigma,
+                            &p->xtc_probability,
+                            &p->xtc_threshold,
+                            &p->temp,
+                            &p->dynatemp_range,
+                            &p->penalty_repeat,
+                            &p->penalty_freq,
+                            &p->penalty_present,
+                            &p->dry_base,
+                            &p->dry_multiplier,
+                            &p->mirostat_tau,
+                            &p->mirostat_eta,
+                            &p->adaptive_target,
+                            &p->adaptive_decay,
+                            &p->p_less,
+                            &p->epsilon_cutoff,
+                            &p->eta_cutoff,
+                            &p->smoothing_factor,
+                            &p->smoothing_curve };
         *floats[below(s, sizeof floats / sizeof *floats)] = any_float(s);
     }
     switch (below(s, 12)) {
@@ -132,7 +150,7 @@ static samp_sampler *any_sampler(source *s)
     static const char *const breakers[] = { "ab", "\n" };
     size_t keep = any_size(s, 20);
     float p = any_float(s), q = any_float(s), r = any_float(s);
-    switch (below(s, 20)) {
+    switch (below(s, 24)) {
         case 0: return samp_init_logit_bias(any_int(s, 1000), (int32_t)below(s, 3), below(s, 8) ? bias : NULL);
         case 1: return samp_init_penalties(any_int(s, 5000), p, q, r);
         case 2:
@@ -154,6 +172,10 @@ static samp_sampler *any_sampler(source *s)
         case 16: return samp_init_mirostat(any_int(s, 5000), choose(s, 8), p, q, any_int(s, 5000));
         case 17: return samp_init_mirostat_v2(choose(s, 8), p, q);
         case 18: return samp_init_adaptive_p(p, q, choose(s, 8));
+        case 19: return samp_init_p_less(p, keep);
+        case 20: return samp_init_epsilon(p, keep);
+        case 21: return samp_init_eta(p, keep);
+        case 22: return samp_init_smoothing(p, q);
         default: return samp_init_dist(choose(s, 8));
     }
 }

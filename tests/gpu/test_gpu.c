@@ -18,6 +18,7 @@ static void run_teams(const void *args, uint32_t n);
 #define SAMPI_HOST_TEAMS(a, n) run_teams((a), (n))
 static int is_hidden(const void *sampler);
 #define SAMPI_GPU_KNOWS(s) (!is_hidden(s))
+#define SAMPLING_GUMBEL
 #define SAMPLING_IMPLEMENTATION
 #include "../../sampling_gpu.h"
 #include "../case.h"

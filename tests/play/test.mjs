@@ -88,6 +88,7 @@ function nativeProgram(cases, rows) {
     const makers = cases.map(({ code }, i) => `static samp_sampler *make_${i}(void)\n{\n${code}return chain;\n}\n`).join('');
     return `#define SAMPLING_KV
 #define SAMPLING_GRAMMAR
+#define SAMPLING_GUMBEL
 #include "sampling.h"
 #include "bench/tales_model.h"
 static tales_model model;
@@ -189,7 +190,7 @@ async function knobsCount(page) {
         return codes[0] === codes[1] || (knob !== 'seed' && knob !== 'min_keep' && codes[2].includes(knob));
     }).map((knob) => name + ' ' + knob)).join(', ')`);
     // of those that samp_params can't say alone, these have no min_keep, and greedy draws nothing
-    equal(idle, 'logit_bias min_keep, softmax min_keep, greedy seed, greedy min_keep, mirostat min_keep, mirostat_v2 min_keep', 'settings that are not in the code');
+    equal(idle, 'logit_bias min_keep, softmax min_keep, gumbel min_keep, greedy seed, greedy min_keep, mirostat min_keep, mirostat_v2 min_keep', 'settings that are not in the code');
     await page.run('restore("")');
 }
 
